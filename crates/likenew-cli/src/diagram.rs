@@ -1,8 +1,7 @@
 //! A drive's layers as boxes from top to bottom, connected where data passes.
 
 use likenew_core::units::rate;
-use likenew_sim::explain::explanation::{LayerBox, Picture};
-use likenew_sim::explain::value::Fact;
+use likenew_sim::explain::{Fact, LayerBox, Picture};
 use textwrap::core::display_width;
 
 /// Most dies per channel that are drawn, if the channels fit a line; otherwise the title has the numbers.

@@ -29,7 +29,7 @@ fn main() {
                     flash.flash.blocks_per_die,
                     nand.native.read,
                     nand.page_transfer,
-                    flash.parameters.read_command
+                    flash.parameters.firmware.read_command
                 )
             }
             _ => String::new(),

@@ -1,13 +1,29 @@
-//! The contract between a simulated drive's lane and the mechanism behind it.
+//! The contract between a simulated drive's lane and the mechanism behind it, and why a saved mechanism cannot be read back.
 
 use likenew_core::counters::Counters;
 use likenew_core::flash_counters::{FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, amount};
+use serde::Serialize;
 
-/// A mechanism that serves I/O in virtual time. A slot holds one I/O at most, and has been announced.
+/// Why a mechanism has to answer a call that a layer may leave to the device inside it.
+const OWN_ANSWER: &str = "a mechanism answers this itself";
+
+/// A mechanism that serves I/O in virtual time, or a layer around one. A slot holds one I/O at most, and has been announced.
+///
+/// A layer names the device inside it and answers only what it changes; whatever it leaves out is answered there.
 pub(crate) trait Device: Send {
+    /// What a layer is around; nothing in a mechanism.
+    fn inside(&self) -> Option<&dyn Device> {
+        None
+    }
+
+    /// The same, to change it.
+    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
+        None
+    }
+
     /// Slots `0 .. count` will be used.
     fn announce_slots(&mut self, count: u32);
 
@@ -15,105 +31,77 @@ pub(crate) trait Device: Send {
     fn accept(&mut self, io: &Io, now: Nanos);
 
     /// When the next thing happens inside, if anything is still to happen.
-    fn next_at(&self) -> Option<Nanos>;
+    fn next_at(&self) -> Option<Nanos> {
+        self.inside()?.next_at()
+    }
 
     /// Lets that thing happen, and says which I/Os end by it.
     fn step(&mut self, done: &mut Vec<Completion>);
 
     /// Whether it keeps the bytes that are written.
-    fn keeps_data(&self) -> bool;
+    fn keeps_data(&self) -> bool {
+        self.inside().is_some_and(|device| device.keeps_data())
+    }
 
     /// Keeps the bytes that are written from now on; [`data`](Self::data) works then.
-    fn keep_data(&mut self);
+    fn keep_data(&mut self) {
+        self.inside_mut().expect(OWN_ANSWER).keep_data();
+    }
 
     /// Whether this I/O has bytes: every one of a drive that keeps data, and a stamped one of any drive.
     fn brings_bytes(&self, io: &Io) -> bool {
-        matches!(io.op, Op::Read | Op::Write) && self.keeps_data()
+        match self.inside() {
+            Some(device) => device.brings_bytes(io),
+            None => matches!(io.op, Op::Read | Op::Write) && self.keeps_data(),
+        }
     }
 
     /// The bytes of an I/O: what a write is about to bring, before it is accepted, or what a read has
     /// brought, after it has ended. Only an I/O that [brings bytes](Self::brings_bytes) has any.
-    fn data(&mut self, slot: Slot) -> &mut Vec<u8>;
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.inside_mut().expect(OWN_ANSWER).data(slot)
+    }
 
     /// What it reports of its state without measuring.
     fn health(&self) -> Health {
-        Health::default()
+        self.inside().map(|device| device.health()).unwrap_or_default()
     }
 
     /// Its counters until now.
-    fn self_counts(&self, _now: Nanos) -> SelfCounts {
-        SelfCounts::default()
+    fn self_counts(&self, now: Nanos) -> SelfCounts {
+        self.inside().map(|device| device.self_counts(now)).unwrap_or_default()
     }
 
     /// Lets everything that was written reach the medium, and says when it has. Nothing is in flight.
-    fn settle(&mut self, now: Nanos) -> Nanos;
+    fn settle(&mut self, now: Nanos) -> Nanos {
+        self.inside_mut().map_or(now, |device| device.settle(now))
+    }
 
     /// What its mechanism holds, once it is [at rest](Self::settle): enough to make the same drive again.
-    fn save(&self, now: Nanos) -> Vec<u8>;
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        self.inside().expect(OWN_ANSWER).save(now)
+    }
 
     /// Its counters: work since it was opened, and free blocks as of now.
-    fn flash_counters(&self) -> FlashCounters;
+    fn flash_counters(&self) -> FlashCounters {
+        self.inside().expect(OWN_ANSWER).flash_counters()
+    }
 }
 
-/// Passes the named calls of a [`Device`] on to `self.inner` unchanged: for wrappers that change only some
-/// calls of a mechanism.
-macro_rules! pass_on {
-    ($($call:ident),+) => {
-        $($crate::device::pass_on!(@ $call);)+
-    };
-    (@ next_at) => {
-        fn next_at(&self) -> Option<Nanos> {
-            self.inner.next_at()
-        }
-    };
-    (@ keeps_data) => {
-        fn keeps_data(&self) -> bool {
-            self.inner.keeps_data()
-        }
-    };
-    (@ keep_data) => {
-        fn keep_data(&mut self) {
-            self.inner.keep_data();
-        }
-    };
-    (@ brings_bytes) => {
-        fn brings_bytes(&self, io: &Io) -> bool {
-            self.inner.brings_bytes(io)
-        }
-    };
-    (@ data) => {
-        fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
-            self.inner.data(slot)
-        }
-    };
-    (@ health) => {
-        fn health(&self) -> likenew_core::target::Health {
-            self.inner.health()
-        }
-    };
-    (@ self_counts) => {
-        fn self_counts(&self, now: Nanos) -> $crate::device::SelfCounts {
-            self.inner.self_counts(now)
-        }
-    };
-    (@ settle) => {
-        fn settle(&mut self, now: Nanos) -> Nanos {
-            self.inner.settle(now)
-        }
-    };
-    (@ save) => {
-        fn save(&self, now: Nanos) -> Vec<u8> {
-            self.inner.save(now)
-        }
-    };
-    (@ flash_counters) => {
-        fn flash_counters(&self) -> likenew_core::flash_counters::FlashCounters {
-            self.inner.flash_counters()
-        }
-    };
+/// The bytes of a saved state.
+pub(crate) fn to_bytes(state: &impl Serialize) -> Vec<u8> {
+    postcard::to_stdvec(state).expect("plain values can be written to memory")
 }
 
-pub(crate) use pass_on;
+/// Makes room for the slots `0 .. count` in what is kept by slot.
+pub(crate) fn grow<T: Clone>(slots: &mut Vec<T>, count: u32, empty: T) {
+    slots.resize(slots.len().max(count as usize), empty);
+}
+
+/// The earlier of two moments at which something happens.
+pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
+    one.into_iter().chain(other).min()
+}
 
 /// A drive's counters since it was opened, as far as it has them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,4 +146,21 @@ pub(crate) fn flash_counters(
         free_blocks,
         wear,
     }
+}
+
+/// What its file is instead, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SnapshotError {
+    #[error("it is not a saved drive: make one with likenew sim save")]
+    NotSaved,
+    #[error("it ends in its header: save it again")]
+    ShortHeader,
+    #[error("it was saved by version {version}, which {reader} cannot read: save it again")]
+    OtherVersion { version: String, reader: &'static str },
+    #[error("its state is damaged ({0}): save it again")]
+    BadState(String),
+    #[error("its state unpacks to more than {}, and no drive of its model holds more: save it again", amount(*.bytes_max))]
+    LargeState { bytes_max: u64 },
+    #[error("it holds no such drive ({0}): save it again")]
+    OtherDrive(#[from] postcard::Error),
 }

@@ -1,9 +1,12 @@
-//! Why a simulated drive could not be made.
+//! Why a simulated drive could not be made: what can be wrong with a target, its settings, its situations and its file.
 
 use std::path::PathBuf;
 
 use likenew_core::quantity::Size;
 use likenew_core::system_error::reason;
+use likenew_core::units::BadUnit;
+
+use crate::wording::Domain;
 
 /// A failure to describe or make a simulated drive. Each says what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -54,4 +57,202 @@ pub enum SimError {
         /// The key, what was found there, and what is allowed.
         reason: String,
     },
+}
+
+/// What is wrong, and what would be right.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SettingError {
+    // Names
+    #[error("write sim:NAME, sim:FILE.toml or sim:FILE.snapshot")]
+    NotSimulated,
+    #[error("\"{0}\" is not a seed: sim:generated-N takes a whole number from 0, such as sim:generated-17")]
+    NotASeed(String),
+    #[error("unknown drive \"{name}\"; `likenew drives` lists all {drives}, or give FILE.toml")]
+    UnknownDrive { name: String, drives: usize },
+    #[error("unknown drive \"{name}\"; did you mean \"{}\"? `likenew drives` lists all {drives}", .near.join("\" or \""))]
+    SimilarDrive { name: String, near: Vec<&'static str>, drives: usize },
+    #[error("a saved drive has its state already; leave out what follows the ?")]
+    SettingOfSavedDrive,
+    #[error("a saved drive is made already; replace values of the drive it was made of")]
+    ValueOfSavedDrive,
+
+    // Settings
+    #[error("unknown setting \"{0}\"; see `likenew help sim`")]
+    UnknownSetting(String),
+    #[error("unknown {what} \"{typed}\"; did you mean \"{near}\"? See `likenew help sim`")]
+    SimilarWord { what: &'static str, typed: String, near: String },
+    #[error("unknown state \"{0}\": it takes state=new or state=used; see `likenew help sim`")]
+    UnknownState(String),
+    #[error("{key} is \"{value}\": it takes on or off; see `likenew help sim`")]
+    NotASwitch { key: String, value: String },
+    #[error("{key} is \"{value}\": it takes {domain}")]
+    WrongValue { key: String, value: String, domain: Domain },
+    #[error("{key}: {reason}")]
+    Unreadable { key: String, reason: BadUnit },
+    #[error("{0} is set twice")]
+    Twice(String),
+    #[error("deleted is {deleted} of the drive, and only {filled} of it ever held data; give less")]
+    DeletedMoreThanFilled { deleted: f64, filled: f64 },
+
+    // Settings that would have no effect
+    #[error(
+        "the {model} has no write cache that can be switched on and off; leave out cache=, or take one of {others}"
+    )]
+    NoWriteCache { model: String, others: String },
+    #[error("the {model} is a disk without TRIM; leave out trim=")]
+    NoTrim { model: String },
+    #[error(
+        "old data on the {model} reads as fast as new; leave out age=, or use one of {others}, or a file with [aging]"
+    )]
+    DoesNotAge { model: String, others: String },
+    #[error("age says how long ago its data was written, and it holds none; add fill=0.8 or state=used")]
+    AgeWithoutData,
+    #[error(transparent)]
+    Situation(#[from] SituationError),
+}
+
+impl SettingError {
+    /// A value that is not what its key takes.
+    pub(crate) fn wrong_value(key: &str, value: &str, domain: Domain) -> Self {
+        Self::WrongValue { key: key.to_owned(), value: value.to_owned(), domain }
+    }
+
+    /// A size or a duration that cannot be read.
+    pub(crate) fn unreadable(key: &str, reason: BadUnit) -> Self {
+        Self::Unreadable { key: key.to_owned(), reason }
+    }
+}
+
+/// Which it cannot be in, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum SituationError {
+    #[error("the {model} is a cloud volume, which has no such link; leave out link=")]
+    VolumeWithoutLink { model: String },
+    #[error("the {model} is connected by {own_bus}; {link} is another bus; leave out link=")]
+    OtherBus { model: String, own_bus: &'static str, link: String },
+    #[error(
+        "the {model} is connected by a link that corrects errors itself within microseconds; leave out crc="
+    )]
+    CorrectingLink { model: String },
+    #[error("the {model} has no firmware of its own; leave out firmware=")]
+    NoFirmware { model: String },
+    #[error(
+        "{key} is {bytes}: of the {model} it takes a multiple of its sectors, {sector} bytes, below its {capacity} bytes"
+    )]
+    OddBytes { key: &'static str, bytes: u64, model: String, sector: u64, capacity: u64 },
+    #[error("the {model} keeps no part of its mapping table in host memory; leave out hmb=")]
+    NoHostMemory { model: String },
+    #[error("the {model} is not a volume that could be restored from a snapshot; leave out lazy=")]
+    NotAVolume { model: String },
+    #[error("the {model} has no flash that wears out; leave out wear=")]
+    NoWear { model: String },
+    #[error("the {model} is not a hard disk, so it has no slow region; leave out slow_region=")]
+    NoSlowRegion { model: String },
+}
+
+/// What is wrong, without the place.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum FileError {
+    // The form of a file
+    #[error("this is not text")]
+    NotText,
+    #[error("this is not TOML: {0}")]
+    NotToml(String),
+    #[error("the table [{0}] is missing")]
+    NoTable(String),
+    #[error("{path} is {found}: it has to be a table")]
+    NotATable { path: String, found: String },
+    /// Of a table, or of the file where that has no name.
+    #[error("{table} has no key {key}: it takes {known}")]
+    UnknownKey { table: String, key: String, known: String },
+
+    // One value
+    #[error("{path} is missing; give {domain}")]
+    NoWord { path: String, domain: Domain },
+    #[error("{path} is missing: write {path} = {{ value = …, source = \"…\" }} with {domain}")]
+    NoValue { path: String, domain: Domain },
+    #[error("{path} has no source: write {path} = {{ value = …, source = \"…\" }} with {domain}")]
+    NoSource { path: String, domain: Domain },
+    #[error(
+        "{path} takes value and source, and perhaps range or choices: write {path} = {{ value = …, source = \"…\" }}"
+    )]
+    OtherParts { path: String },
+    #[error("the source of {path} is not {}", Domain::Line)]
+    SourceNotALine { path: String },
+    #[error("{path} is {found}: it takes {domain}")]
+    WrongValue { path: String, found: String, domain: Domain },
+    #[error("{path} is {found}, {domain}: {reason}")]
+    Range { path: String, found: String, domain: Domain, reason: RangeError },
+
+    // Values that are replaced
+    #[error("it has no value {0} that could be replaced")]
+    NoSuchValue(String),
+    #[error("a value is replaced twice")]
+    TwoReplacements,
+
+    // Values that do not go together
+    #[error("{key} is above {limit}")]
+    Above { key: &'static str, limit: &'static str },
+    #[error("nand.channels × nand.dies_per_channel makes {dies} dies or gangs: at most {most} are supported")]
+    TooManyDies { dies: u32, most: u32 },
+    #[error(
+        "{pages} flash pages of {page_bytes} bytes for {user_pages} user pages: there have to be more flash pages than user pages, and at most {most}"
+    )]
+    FlashPages { pages: u64, page_bytes: u32, user_pages: u64, most: u64 },
+    #[error("firmware.buffer_bytes is {bytes}: it has to hold two program units of {unit_bytes} bytes")]
+    SmallBuffer { bytes: u64, unit_bytes: u64 },
+    #[error(
+        "map.collection_choices is missing: \"choices\" takes how many blocks are drawn, a whole number from 1 to 1000"
+    )]
+    NoCollectionChoices,
+    #[error("map.collection_choices is for map.collection \"choices\" only")]
+    NeedlessCollectionChoices,
+    #[error("[slc_cache] goes with map.family \"page\" only: leave one of them out")]
+    SlcCacheWithoutPageMap,
+    #[error(
+        "counting.small_io_bytes is {small_io} and counting.small_merge_bytes {small_merge}: both take at most counting.io_bytes, {io}"
+    )]
+    LargeSmallIos { small_io: u64, small_merge: u64, io: u64 },
+    #[error(
+        "sold.models takes 1 to {most} patterns with a comma between them, each of which begins with five characters of the model"
+    )]
+    Patterns { most: usize },
+    #[error("sold.example is \"{0}\", which none of sold.models stands for")]
+    OtherExample(String),
+
+    // Drives that cannot be built
+    #[error(transparent)]
+    Flash(#[from] crate::flash::LayoutError),
+    #[error(transparent)]
+    Disk(#[from] crate::disk::LayoutError),
+    #[error(transparent)]
+    Situation(#[from] SituationError),
+}
+
+impl FileError {
+    /// A number that is not what its key takes.
+    pub(crate) fn wrong_value(path: impl Into<String>, found: impl ToString, domain: Domain) -> Self {
+        Self::WrongValue { path: path.into(), found: found.to_string(), domain }
+    }
+}
+
+/// What is wrong with the `range` or the `choices` beside a value.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum RangeError {
+    #[error("range takes its smallest and its largest value, such as [1, 4]")]
+    NotTwoEnds,
+    #[error("{0} in its range is not allowed")]
+    WrongEnd(String),
+    #[error("only numbers have a range; others have choices")]
+    NotNumbers,
+    #[error("it is not within its range from {low} to {high}, or that is empty")]
+    ValueOutside { low: f64, high: f64 },
+    #[error("choices takes a list")]
+    NotAList,
+    #[error("{0} in its choices is not allowed")]
+    WrongChoice(String),
+    #[error("choices takes two values or more, its own among them")]
+    ValueNotAmongChoices,
+    #[error("it takes one of range and choices")]
+    Both,
 }

@@ -3,15 +3,16 @@
 use likenew_core::quantity::{Iops, Number};
 use likenew_core::units::{amount, rate};
 
-use crate::disk::disk_parameters::DiskParameters;
-use crate::flash::flash_parameters::Trim;
-use crate::flash::page_map_parameters::PageMapParameters;
+use crate::disk::DiskParameters;
+use crate::flash::Trim;
+use crate::flash::policies::PageMapParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::spec::Spec;
-use crate::spec::parameters::{OVERWRITE_BYTES, faults, past, with_cache, with_trim};
+use crate::spec::{OVERWRITE_BYTES, faults, past, with_cache, with_trim};
 use crate::state::{DriveTreatment, State};
-use crate::volume::volume_parameters::VolumeParameters;
-use crate::wording::drive::{self as wording, FlashPast, percent};
+use crate::volume::VolumeParameters;
+use crate::wording;
+use crate::wording::{FlashPast, percent};
 
 type Facts = Vec<(String, String)>;
 
@@ -74,11 +75,11 @@ fn flash_facts(spec: &Spec, flash: &FlashModel) -> Facts {
         fact("erase block", amount(u64::from(division.pages_per_block) * page)),
         fact("write buffer", amount(u64::from(parameters.buffer_pages) * page)),
         fact("queue depth", count(parameters.link.command_slots.into())),
-        fact("TRIM", wording::trim(parameters.trim)),
+        fact("TRIM", wording::trim(parameters.firmware.trim)),
     ];
     facts.extend(slc_cache(flash.layer, page).map(|size| fact("SLC cache", size)));
     facts.extend(parameters.map_cache.map(|cache| fact("mapping (FTL) cache", amount(cache.bytes))));
-    if parameters.power_loss_protection {
+    if parameters.firmware.power_loss_protection {
         facts.push(fact("power loss", wording::BUFFER_SURVIVES));
     }
     facts.extend(flash.layer.summary(page).map(|summary| fact("map", summary)));

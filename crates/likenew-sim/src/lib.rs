@@ -3,7 +3,7 @@
 //! [`Spec`] reads what a user types after `sim:` and opens a [`SimDrive`], which the loop measures like any
 //! other drive. A drive is a flash drive ([`flash`]: link, firmware, write buffer, translation layer, chips),
 //! a hard disk ([`disk`]: link, firmware, caches, arm, platters) or a network volume ([`volume`]: link, I/O
-//! credits, store); any of them may have [`faults`], and what is buffered meets the page cache of a [`host`]
+//! credits, store); any of them may have [`faults`], and what is buffered meets the page cache of a host
 //! first. Each layer answers one question: given what arrives when, when is it done. New and used drives
 //! differ only by their past, which the same layers make without time. The drives themselves are data:
 //! [`catalog`] lists the built-in ones, each parameter with its source, and [`generator`] draws any number of
@@ -16,31 +16,22 @@
 mod catalog;
 mod device;
 pub mod disk;
+mod drive_file;
 mod error;
-mod event_queue;
 pub mod explain;
 mod facts;
 pub mod faults;
-mod file_error;
-mod file_text;
 pub mod flash;
+mod front;
 pub mod generator;
-pub mod host;
-mod host_link;
+mod host;
 mod machine_facts;
-mod make;
 pub mod memory;
 pub mod model;
 mod opening;
-mod parameter_range;
-mod plain_contents;
-mod section;
-mod setting_error;
 mod sim_drive;
-mod situation_error;
 pub mod situations;
 mod snapshot;
-mod snapshot_error;
 mod spec;
 mod stamps;
 mod state;
@@ -51,10 +42,9 @@ pub mod volume;
 mod wording;
 
 pub use catalog::{Entry, by_reported_model, catalog};
+pub use drive_file::{ParameterRange, SourceEntry, replace_entries, replace_values};
 pub use error::SimError;
-pub use host_link::LinkParameters;
-pub use parameter_range::{ParameterRange, replace_entries, replace_values};
-pub use section::SourceEntry;
+pub use front::LinkParameters;
 pub use sim_drive::SimDrive;
 pub use spec::{Spec, SpecName, settings};
 pub use state::State;

@@ -3,39 +3,84 @@
 use std::io;
 use std::path::Path;
 
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::trim::{Layer as TrimLayer, TrimPath};
+
 use crate::catalog::{Entry, catalog, names_of};
-use crate::error::SimError;
-use crate::explain;
-use crate::explain::explanation::Explanation;
-use crate::file_error::FileError;
-use crate::generator::generate;
-use crate::make;
+use crate::device::{Device, SnapshotError};
+use crate::disk::{DiskDrive, DiskParameters};
+use crate::drive_file::replace_values;
+use crate::error::{FileError, SettingError, SimError};
+use crate::explain::Explanation;
+use crate::faults::neighbor::Neighbor;
+use crate::faults::{DriveFaults, FaultyDevice, TrimDefect};
+use crate::flash::FlashParameters;
+use crate::flash::compressing_map::CompressingMap;
+use crate::flash::drive::FlashDrive;
+use crate::flash::log_block::{Bast, BlockMap, Fast};
+use crate::flash::page_map::PageMap;
+use crate::flash::translation_layer::TranslationLayer;
+use crate::generator::{GeneratedDrive, generate};
+use crate::host::MEMORY_BYTES;
+use crate::machine_facts::StaticFacts;
 use crate::memory::reserve;
 use crate::model::{Layer, Mechanism, Model};
-use crate::parameter_range::replace_values;
-use crate::setting_error::SettingError;
-use crate::sim_drive::SimDrive;
-use crate::snapshot;
-use crate::snapshot_error::SnapshotError;
-use crate::spec::{Spec, SpecName, parameters};
+use crate::sim_drive::{Origin, SimDrive};
+use crate::situations::hooks::SnapshotRestore;
+use crate::spec::{OVERWRITE_BYTES, Spec, SpecName, faults, past, with_cache, with_trim};
+use crate::stamps::StampKeeper;
+use crate::state::{DriveTreatment, State};
 use crate::truth::{causes, inside};
+use crate::volume::{NetworkVolume, VolumeParameters};
+use crate::{explain, facts, situations, snapshot, state, wording};
+
+/// Where a drive comes from.
+struct Source {
+    /// The name of its file, for messages.
+    file: String,
+    /// Its file.
+    text: String,
+    /// What the file says.
+    model: Model,
+    /// Of a saved drive, the spec that it was made by, and what it held, still packed.
+    saved: Option<(String, Vec<u8>)>,
+}
 
 impl Spec {
+    /// The drive's file, and what a saved drive held.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not as it has to be.
+    fn source(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Source, SimError> {
+        let source = |file: String, text: String| {
+            Model::parse(&file, &text).map(|model| Source { file, text, model, saved: None })
+        };
+        match &self.drive {
+            SpecName::Catalog(name) => {
+                let Entry { text, model, .. } = entry(name);
+                let (file, text, model) = (format!("{name}.toml"), (*text).to_owned(), model.clone());
+                Ok(Source { file, text, model, saved: None })
+            }
+            SpecName::Generated(seed) => {
+                let GeneratedDrive { name, file, .. } = generate(*seed);
+                source(format!("{name}.toml"), file)
+            }
+            SpecName::File(path) => source(path.display().to_string(), read_text(path, read_file)?),
+            SpecName::Snapshot(path) => {
+                let bytes = read(path, read_file)?;
+                let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
+                let saved = Some((header.spec, state.to_vec()));
+                Ok(Source { saved, ..source(path.display().to_string(), header.text)? })
+            }
+        }
+    }
+
     /// The model in the drive's file. `read_file` reads a file that is not in the catalog.
     ///
     /// # Errors
     /// The file cannot be read, or is not as it has to be.
     pub fn model(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Model, SimError> {
-        match &self.drive {
-            SpecName::Catalog(name) => Ok(entry(name).model.clone()),
-            SpecName::Generated(seed) => generate(*seed).model(),
-            SpecName::File(path) => Ok(read_text(path, read_file)?.1),
-            SpecName::Snapshot(path) => {
-                let bytes = read(path, read_file)?;
-                let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-                Model::parse(&path.display().to_string(), &header.text)
-            }
-        }
+        Ok(self.source(read_file)?.model)
     }
 
     /// Explains the drive without making it.
@@ -43,17 +88,17 @@ impl Spec {
     /// # Errors
     /// The same as for [`model`](Self::model).
     pub fn explain(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Explanation, SimError> {
-        let SpecName::Snapshot(path) = &self.drive else {
-            let model = self.model(read_file)?;
-            self.check_settings(&model)?;
-            return Ok(explain(self, &model));
+        let Source { model, saved, .. } = self.source(read_file)?;
+        // The past of a saved drive is described by the spec that it was made by.
+        let made = match saved {
+            Some((spec, _)) => Self { text: self.text.clone(), ..Self::parse(&spec)? },
+            None => {
+                self.check_settings(&model)?;
+                self.clone()
+            }
         };
-        let bytes = read(path, read_file)?;
-        let (header, _) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-        let model = Model::parse(&path.display().to_string(), &header.text)?;
-        // Its past is described by the spec that it was made by.
-        let made = Self { text: self.text.clone(), ..Self::parse(&header.spec)? };
-        Ok(explain(&made, &model))
+        let explanation = explain::explain(&made, &model);
+        Ok(Explanation { inside: inside(&made, &model), causes: causes(&made, &model), ..explanation })
     }
 
     /// Makes the drive and puts it into its state, without its clock moving. Large used drives take seconds.
@@ -61,34 +106,16 @@ impl Spec {
     /// # Errors
     /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
-        match &self.drive {
-            SpecName::Catalog(name) => {
-                let entry = entry(name);
-                self.new_drive(&entry.model, entry.text.to_owned())
-            }
-            SpecName::Generated(seed) => {
-                let drawn = generate(*seed);
-                self.new_drive(&drawn.model()?, drawn.file)
-            }
-            SpecName::File(path) => {
-                let (text, model) = read_text(path, read_file)?;
-                self.new_drive(&model, text)
-            }
-            SpecName::Snapshot(path) => {
-                let bytes = read(path, read_file)?;
-                let (header, state) = snapshot::read_header(&bytes).map_err(read_error(path))?;
-                let model = Model::parse(&path.display().to_string(), &header.text)?;
-                // Its past is described by the spec that it was made by.
-                let made = Self::parse(&header.spec)?;
-                // Where faults change bytes, the mechanism keeps them, too.
-                let keeps_data = made.data || parameters::faults(&made, &model).is_some();
-                let most = snapshot::state_bytes_max(&model, keeps_data);
-                let state = snapshot::read_state(state, most).map_err(read_error(path))?;
-                make::drive(&made, &model, header.text, Some(&state))
-                    .map_err(read_error(path))
-                    .map(|drive| drive.with_name(&self.text))
-            }
-        }
+        let Source { text, model, saved, file } = self.source(read_file)?;
+        let Some((spec, state)) = saved else { return self.new_drive(&model, text) };
+        let made = Self::parse(&spec)?;
+        // Where faults change bytes, the mechanism keeps them, too.
+        let keeps_data = made.data || faults(&made, &model).is_some();
+        let most = snapshot::state_bytes_max(&model, keeps_data);
+        let drive = snapshot::read_state(&state, most)
+            .and_then(|state| make_drive(&made, &model, text, Some(&state)))
+            .map_err(read_error(Path::new(&file)))?;
+        Ok(drive.with_name(&self.text))
     }
 
     /// Makes the drive as [`open`](Self::open) does, with other values at some keys of its file, such as
@@ -115,12 +142,11 @@ impl Spec {
         &self,
         read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
     ) -> Result<(String, String), SimError> {
-        match &self.drive {
-            SpecName::Catalog(name) => Ok((format!("{name}.toml"), entry(name).text.to_owned())),
-            SpecName::Generated(seed) => Ok((format!("generated-{seed}.toml"), generate(*seed).file)),
-            SpecName::File(path) => Ok((path.display().to_string(), read_text(path, read_file)?.0)),
-            SpecName::Snapshot(_) => Err(self.refuse(SettingError::ValueOfSavedDrive)),
+        if matches!(self.drive, SpecName::Snapshot(_)) {
+            return Err(self.refuse(SettingError::ValueOfSavedDrive));
         }
+        let Source { file, text, .. } = self.source(read_file)?;
+        Ok((file, text))
     }
 
     /// Refuses settings that would have no effect on this drive.
@@ -166,7 +192,7 @@ impl Spec {
     fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
         self.check_settings(model)?;
         self.check_memory(model)?;
-        Ok(make::drive(self, model, text, None).expect("only a saved state can be refused"))
+        Ok(make_drive(self, model, text, None).expect("only a saved state can be refused"))
     }
 }
 
@@ -192,11 +218,6 @@ const PAGE_BYTES: u64 = 4096;
 /// Memory beside the two tables of pages, as a share of them. Measured: 0.3 on used drives of 80 GB and 1 TB.
 const OTHER_MEMORY: f64 = 0.3;
 
-fn explain(spec: &Spec, model: &Model) -> Explanation {
-    let explanation = explain::explain(spec, model);
-    Explanation { inside: inside(spec, model), causes: causes(spec, model), ..explanation }
-}
-
 fn entry(name: &str) -> &'static Entry {
     let found = catalog().iter().find(|entry| entry.name == name);
     found.expect("the name was looked up when the spec was read")
@@ -210,19 +231,184 @@ fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result
     })
 }
 
-fn read_text(
-    path: &Path,
-    read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
-) -> Result<(String, Model), SimError> {
-    let text = String::from_utf8(read(path, read_file)?).map_err(|error| {
+fn read_text(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<String, SimError> {
+    String::from_utf8(read(path, read_file)?).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
         SimError::Catalog { file: path.display().to_string(), line, reason: FileError::NotText.to_string() }
-    })?;
-    let model = Model::parse(&path.display().to_string(), &text)?;
-    Ok((text, model))
+    })
 }
 
 fn read_error(path: &Path) -> impl Fn(SnapshotError) -> SimError + '_ {
     move |reason| SimError::Snapshot { path: path.to_owned(), reason: reason.to_string() }
+}
+
+/// Makes the drive of a spec from its file, with the past in the spec, or as it was saved.
+///
+/// # Errors
+/// The saved state is not of such a drive.
+fn make_drive(
+    spec: &Spec,
+    model: &Model,
+    text: String,
+    saved: Option<&[u8]>,
+) -> Result<SimDrive, SnapshotError> {
+    let own = model;
+    let model = &spec.in_situation(own);
+    let faults = faults(spec, model);
+    let faulty = saved.filter(|_| faults.is_some()).map(FaultyDevice::unpack).transpose()?;
+    let saved = faulty.as_ref().map_or(saved, |faulty| Some(&faulty.inner));
+    let (mut device, trims) = mechanism_with_situations(spec, model, saved)?;
+    if let Some(faults) = &faults {
+        device = with_neighbor(device, faults, model);
+    }
+    // A mechanism that keeps no data remembers stamps at least.
+    if !spec.data && !device.keeps_data() {
+        device = Box::new(StampKeeper::new(device, trims));
+    }
+    if let Some(faults) = faults {
+        device = Box::new(FaultyDevice::new(faults, device, faulty.as_ref()));
+    }
+    let mut device = situations::wrap_above(&model.situations, device, model.capacity_bytes);
+    if spec.data && !device.keeps_data() {
+        device.keep_data();
+    }
+    let identity = Identity {
+        name: spec.text.clone(),
+        kind: Kind::Simulated,
+        model: Some(model.model.clone()),
+        engine: "simulation".into(),
+        capacity_bytes: model.capacity_bytes,
+        block_bytes: model.sector_bytes,
+        facts: facts::facts(spec, model),
+        caveats: vec![facts::caveat(model)],
+        accounting: None,
+    };
+    let origin = Origin { spec: spec.text.clone(), text };
+    let trim_path = trim_path(model, trims);
+    let static_facts = spec.facts.then(|| StaticFacts::new(spec, own, model, &trim_path));
+    let (host_bytes, free) = (spec.memory.unwrap_or(MEMORY_BYTES), spec.free(model.capacity_bytes));
+    Ok(SimDrive::new(identity, trim_path, static_facts, device, host_bytes, free, origin))
+}
+
+/// A mechanism that also serves another program, if that is one of the faults.
+fn with_neighbor(mechanism: Box<dyn Device>, faults: &DriveFaults, model: &Model) -> Box<dyn Device> {
+    let Some(neighbor) = faults.neighbor else { return mechanism };
+    let capacity = faults.real_capacity_bytes.unwrap_or(model.capacity_bytes);
+    Box::new(Neighbor::new(neighbor, mechanism, capacity))
+}
+
+/// What the drive reports of TRIM, and what is between it and the host.
+fn trim_path(model: &Model, trims: bool) -> TrimPath {
+    let layer = |kind: &str, passes, evidence: &str| TrimLayer {
+        name: model.model.clone(),
+        kind: kind.to_owned(),
+        passes: Some(passes),
+        discard_max_bytes: None,
+        granularity_bytes: None,
+        evidence: evidence.to_owned(),
+        remedy: None,
+    };
+    let between = model.faults.as_ref().and_then(|faults| faults.trim).map(|defect| match defect {
+        TrimDefect::Hidden => TrimLayer {
+            remedy: Some(wording::CONNECT_WITHOUT_BRIDGE.to_owned()),
+            ..layer("bridge", false, wording::BRIDGE_HIDES_TRIM)
+        },
+        TrimDefect::Dropped => layer("bridge", true, wording::ANNOUNCES_TRIM),
+    });
+    let says = if trims { wording::ANNOUNCES_TRIM } else { wording::ANNOUNCES_NO_TRIM };
+    let kind = if matches!(model.mechanism, Mechanism::Volume(_)) { "volume" } else { "drive" };
+    let crypt = model
+        .situations
+        .crypt
+        .map(|_| TrimLayer { name: "dm-0".to_owned(), ..layer("dm-crypt", true, wording::ALLOWS_DISCARDS) });
+    let layers = crypt.into_iter().chain(between).chain([layer(kind, trims, says)]).collect();
+    let rotates = Some(matches!(model.mechanism, Mechanism::Disk(_)));
+    TrimPath { layers, immediate: None, rotates, medium_bytes: Some(model.capacity_bytes) }
+}
+
+/// The mechanism and the layers right around it.
+fn mechanism_with_situations(
+    spec: &Spec,
+    model: &Model,
+    saved: Option<&[u8]>,
+) -> Result<(Box<dyn Device>, bool), SnapshotError> {
+    let is_restored = model.situations.from_snapshot == Some(true);
+    let from_snapshot = saved.filter(|_| is_restored).map(SnapshotRestore::unpack).transpose()?;
+    let saved = from_snapshot.as_ref().map_or(saved, |from_snapshot| Some(&from_snapshot.inner));
+    let (inner, trims) = mechanism(spec, model, saved)?;
+    let capacity = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
+    let capacity = capacity.unwrap_or(model.capacity_bytes);
+    Ok((situations::wrap_below(&model.situations, inner, capacity, from_snapshot.as_ref()), trims))
+}
+
+/// The mechanism without its faults, and whether TRIM does anything.
+fn mechanism(
+    spec: &Spec,
+    model: &Model,
+    saved: Option<&[u8]>,
+) -> Result<(Box<dyn Device>, bool), SnapshotError> {
+    Ok(match &model.mechanism {
+        Mechanism::Flash(flash) => {
+            let parameters = with_trim(spec, flash.parameters);
+            (
+                flash_device(flash.layer, parameters, past(spec, flash), saved)?,
+                parameters.firmware.trim.works(),
+            )
+        }
+        Mechanism::Disk(parameters) => {
+            let parameters = with_cache(spec, *parameters);
+            let disk = match saved {
+                None => disk_with_past(parameters, spec, model),
+                Some(state) => DiskDrive::restore(parameters, state)?,
+            };
+            (Box::new(disk), false)
+        }
+        Mechanism::Volume(parameters) => {
+            let parameters = VolumeParameters { trims: spec.trim.unwrap_or(parameters.trims), ..*parameters };
+            let volume = match saved {
+                None => NetworkVolume::new(parameters, spec.state == State::New, model.sector_bytes),
+                Some(state) => NetworkVolume::restore(parameters, model.sector_bytes, state)?,
+            };
+            (Box::new(volume), parameters.trims)
+        }
+    })
+}
+
+/// A flash drive around its translation layer, with its past or as it was saved.
+fn flash_device(
+    layer: Layer,
+    parameters: FlashParameters,
+    past: DriveTreatment,
+    saved: Option<&[u8]>,
+) -> Result<Box<dyn Device>, SnapshotError> {
+    match layer {
+        Layer::Page(page) => wrap_mechanism(|| PageMap::new(page), parameters, past, saved),
+        Layer::Compressing(map) => wrap_mechanism(|| CompressingMap::new(map), parameters, past, saved),
+        Layer::Block(block) => wrap_mechanism(|| BlockMap::new(block), parameters, past, saved),
+        Layer::Bast(bast) => wrap_mechanism(|| Bast::new(bast), parameters, past, saved),
+        Layer::Fast(fast) => wrap_mechanism(|| Fast::new(fast), parameters, past, saved),
+    }
+}
+
+fn wrap_mechanism<L: TranslationLayer + 'static>(
+    new: impl FnOnce() -> L,
+    parameters: FlashParameters,
+    past: DriveTreatment,
+    saved: Option<&[u8]>,
+) -> Result<Box<dyn Device>, SnapshotError> {
+    Ok(match saved {
+        None => Box::new(FlashDrive::new(parameters, state::make(new(), parameters.nand.dies(), past))),
+        Some(state) => Box::new(FlashDrive::<L>::restore(parameters, state)?),
+    })
+}
+
+fn disk_with_past(parameters: DiskParameters, spec: &Spec, model: &Model) -> DiskDrive {
+    let mut disk = DiskDrive::new(parameters);
+    if let (State::Used, Some(shingles)) = (spec.state, disk.shingles_mut()) {
+        let sector = u64::from(model.sector_bytes);
+        let span = (model.capacity_bytes as f64 * spec.fill.unwrap_or(1.0)) as u64 / sector;
+        shingles.overwrite_at_random(span, OVERWRITE_BYTES / sector);
+    }
+    disk
 }

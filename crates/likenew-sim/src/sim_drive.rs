@@ -1,8 +1,5 @@
 //! A simulated drive as the loop sees it: one lane, virtual time, data only where asked for or stamped.
 
-mod current_facts;
-mod fixing;
-mod host;
 mod probing;
 
 use std::io::{self, Write};
@@ -20,12 +17,10 @@ use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
 
 use crate::device::{Device, NO_IO, SelfCounts};
-use crate::host::counting_device::CountingDevice;
-use crate::host::page_cache::PageCache;
-use crate::host::page_cache_parameters::PageCacheParameters;
+use crate::host::{CountingDevice, PageCache};
 use crate::machine_facts::StaticFacts;
-use crate::snapshot::{self, Header, VERSION};
-use crate::wording::host as wording;
+use crate::snapshot::{Header, VERSION};
+use crate::{snapshot, wording};
 
 /// A simulated drive. It keeps its state and its clock from one workload to the next.
 pub struct SimDrive {
@@ -34,7 +29,8 @@ pub struct SimDrive {
     device: CountingDevice,
     /// The host's page cache, once something was buffered.
     cache: Option<PageCache>,
-    host: PageCacheParameters,
+    /// Bytes of the host's memory for what is buffered.
+    host_bytes: u64,
     /// What its layers report of TRIM.
     trim_path: TrimPath,
     /// What a machine would show of it, if it shows anything.
@@ -58,9 +54,9 @@ impl SimDrive {
         identity: Identity,
         trim_path: TrimPath,
         static_facts: Option<StaticFacts>,
-        carries_data: bool,
-        mut device: Box<dyn Device>,
-        host: PageCacheParameters,
+        device: Box<dyn Device>,
+        host_bytes: u64,
+        free: Range<u64>,
         origin: Origin,
     ) -> Self {
         let geometry = Geometry {
@@ -69,22 +65,18 @@ impl SimDrive {
             boundary: None,
             writable: true,
             trims: trim_path.blocked_by().is_none(),
-            carries_data,
+            carries_data: device.keeps_data(),
             clock: Clock::Virtual,
         };
-        if carries_data && !device.keeps_data() {
-            device.keep_data();
-        }
-        let device = CountingDevice::new(device);
         Self {
             identity,
             geometry,
-            device,
+            device: CountingDevice::new(device),
             trim_path,
             static_facts,
-            free: 0..0,
+            free,
             cache: None,
-            host,
+            host_bytes,
             now: Nanos::ZERO,
             origin,
         }
@@ -95,44 +87,13 @@ impl SimDrive {
         self.trim_path.rotates == Some(true)
     }
 
-    /// What its layers report of TRIM.
-    pub(crate) fn trim_path(&self) -> &TrimPath {
-        &self.trim_path
-    }
-
-    /// What a machine would show of it, if it shows anything.
-    pub(crate) fn static_facts(&self) -> Option<&StaticFacts> {
-        self.static_facts.as_ref()
-    }
-
-    /// The same drive with this free of files.
-    pub(crate) fn with_free(mut self, free: Range<u64>) -> Self {
-        self.free = free;
-        self
-    }
-
-    /// The range without files of its owner, as a file system would know it.
-    pub(crate) fn free(&self) -> Range<u64> {
-        self.free.clone()
-    }
-
-    /// What it reports of its state, without being measured.
-    pub(crate) fn device_health(&self) -> Health {
-        self.device.device().health()
-    }
-
     /// Its counters.
-    pub(crate) fn self_counts(&self) -> SelfCounts {
+    fn self_counts(&self) -> SelfCounts {
         self.device.device().self_counts(self.now)
     }
 
-    /// The time on its clock.
-    pub(crate) fn clock(&self) -> Nanos {
-        self.now
-    }
-
     /// Leaves it alone for so long. Nothing of the host's is in flight.
-    pub(crate) fn rest(&mut self, span: Nanos) {
+    fn rest(&mut self, span: Nanos) {
         let mut done = Vec::new();
         self.wait(self.now + span, 0, &mut done);
         assert!(done.is_empty(), "nothing was in flight");
@@ -225,7 +186,7 @@ impl Drive for SimDrive {
             return Err(LabError::Unsuitable(wording::buffered_data(name)));
         }
         if access == Access::Buffered && self.cache.is_none() {
-            self.cache = Some(PageCache::new(self.host, self.geometry.capacity));
+            self.cache = Some(PageCache::new(self.host_bytes, self.geometry.capacity));
         }
         if cold {
             self.make_cold();

@@ -7,9 +7,9 @@ use std::io::{self, Read as _, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::SnapshotError;
 use crate::model::{Mechanism, Model};
-use crate::situations::snapshot_restore::CHUNK_BYTES;
-use crate::snapshot_error::SnapshotError;
+use crate::situations::hooks::CHUNK_BYTES;
 
 const MAGIC: &[u8] = b"likenew drive snapshot\n";
 /// The time that compression takes is less than that of writing what it saves.

@@ -38,7 +38,7 @@ pub(crate) struct DriveTreatment {
     /// How long ago all of that was.
     pub(crate) age: Nanos,
     /// Writes that shared a program unit at most, as in
-    /// [`FlashParameters::writes_per_unit`](crate::flash::flash_parameters::FlashParameters::writes_per_unit).
+    /// [`FirmwareParameters::writes_per_unit`](crate::flash::FirmwareParameters::writes_per_unit).
     pub(crate) writes_per_unit: Option<u8>,
 }
 
@@ -157,11 +157,11 @@ impl<L: TranslationLayer> Writer<L> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flash::FlashGeometry;
     use crate::flash::compressing_map::CompressingMap;
-    use crate::flash::compressing_parameters::CompressingParameters;
-    use crate::flash::flash_geometry::FlashGeometry;
+    use crate::flash::compressing_map::CompressingParameters;
     use crate::flash::page_map::PageMap;
-    use crate::flash::page_map_parameters::PageMapParameters;
+    use crate::flash::policies::PageMapParameters;
     use crate::flash::policies::Policies;
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {

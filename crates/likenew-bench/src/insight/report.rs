@@ -321,5 +321,5 @@ fn percent(share: f64) -> String {
 /// The properties in the order of the table.
 fn keys(cases: &[Case]) -> Vec<&'static str> {
     let any = cases.iter().find(|case| !case.rows.is_empty());
-    any.map_or_else(Vec::new, |_| Truth::KEYS.to_vec())
+    any.map_or_else(Vec::new, |_| Truth::keys().to_vec())
 }

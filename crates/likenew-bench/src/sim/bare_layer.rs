@@ -3,10 +3,9 @@
 
 use std::time::Instant;
 
-use likenew_sim::flash::flash_geometry::FlashGeometry;
+use likenew_sim::flash::FlashGeometry;
 use likenew_sim::flash::page_map::PageMap;
-use likenew_sim::flash::page_map_parameters::PageMapParameters;
-use likenew_sim::flash::policies::Policies;
+use likenew_sim::flash::policies::{PageMapParameters, Policies};
 use likenew_sim::flash::translation_layer::{PendingWork, TranslationLayer as _};
 use likenew_sim::memory::{Table, prefetch};
 use rand::{RngExt as _, SeedableRng as _};

@@ -2,7 +2,7 @@
 
 use likenew_sim::flash::policies::{Collection, Streams};
 use likenew_sim::theory::log::{Cell, Family};
-use likenew_sim::theory::write_amplification::{Setting, SteadyWriteAmplification, Traffic};
+use likenew_sim::theory::{Setting, SteadyWriteAmplification, Traffic};
 
 const SEED: u64 = 1;
 /// Largest deviation of page maps from theory, in percent; the goal.

@@ -11,7 +11,7 @@ use std::io::{BufWriter, ErrorKind, Write as _};
 
 use anyhow::anyhow;
 use likenew_sim::Spec;
-use likenew_sim::explain::explanation::{Ceiling, Explanation};
+use likenew_sim::explain::{Ceiling, Explanation};
 use textwrap::core::display_width;
 
 use crate::arguments::{Sim, SimAction, SimSave, SimShow};

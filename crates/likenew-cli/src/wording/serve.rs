@@ -7,7 +7,7 @@ use likenew_core::flash_counters::FlashCounters;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
 use likenew_core::units::{Nanos, amount};
 use likenew_nbd::serve_stats::{Lag, ServeStats};
-use likenew_sim::explain::explanation::{Ceiling, Explanation};
+use likenew_sim::explain::{Ceiling, Explanation};
 
 // ---- show ----
 

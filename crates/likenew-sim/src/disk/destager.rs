@@ -8,12 +8,10 @@ use std::ops::Range;
 
 use likenew_core::units::Nanos;
 
-use super::access::Access;
-use super::aging::Aging;
-use super::arm::Arm;
-use super::disk_parameters::DiskParameters;
+use super::DiskParameters;
+use super::arm::{Access, Arm};
+use super::cache::WriteCache;
 use super::shingles::Shingles;
-use super::write_cache::WriteCache;
 
 /// Sectors of one extent that are written in one go at most, so that space is freed steadily.
 const DESTAGE_SECTORS_MAX: u64 = 2048;
@@ -70,12 +68,14 @@ pub(super) struct DirectWrite {
 
 /// The write cache and the translation layer.
 pub(super) struct Destager {
-    cache: Option<WriteCache>,
-    shingles: Option<Shingles>,
+    pub(super) cache: Option<WriteCache>,
+    /// The translation layer of a shingled disk.
+    pub(super) shingles: Option<Shingles>,
     aging: Aging,
     /// What the arm is appending.
     batch: Vec<Range<u64>>,
-    media_sectors_written: u64,
+    /// Sectors put on the platters.
+    pub(super) media_sectors_written: u64,
 }
 
 impl Destager {
@@ -90,29 +90,6 @@ impl Destager {
         }
     }
 
-    pub(super) fn cache(&self) -> Option<&WriteCache> {
-        self.cache.as_ref()
-    }
-
-    pub(super) fn cache_mut(&mut self) -> Option<&mut WriteCache> {
-        self.cache.as_mut()
-    }
-
-    /// The translation layer of a shingled disk.
-    pub(super) fn shingles(&self) -> Option<&Shingles> {
-        self.shingles.as_ref()
-    }
-
-    /// The same, to change it.
-    pub(super) fn shingles_mut(&mut self) -> Option<&mut Shingles> {
-        self.shingles.as_mut()
-    }
-
-    /// Sectors put on the platters.
-    pub(super) fn media_sectors_written(&self) -> u64 {
-        self.media_sectors_written
-    }
-
     /// The first of these sectors whose newest copies lie side by side on the platters: how many, and where.
     pub(super) fn locate(&self, logical: &Range<u64>) -> (u64, Range<u64>) {
         match &self.shingles {
@@ -123,14 +100,14 @@ impl Destager {
 
     /// When [`best`](Self::best) must be checked though nothing else happens.
     pub(super) fn next_poll(&self) -> Option<Nanos> {
-        let gather = self.shingles.as_ref()?.parameters().gather;
+        let gather = self.shingles.as_ref()?.parameters.gather;
         Some(self.cache.as_ref()?.last_put()? + gather)
     }
 
     /// How long nothing has to be asked of the disk before it cleans, if there is something to clean.
     pub(super) fn cleans_after(&self) -> Option<Nanos> {
         let shingles = self.shingles.as_ref().filter(|shingles| shingles.is_dirty())?;
-        Some(shingles.parameters().idle_after)
+        Some(shingles.parameters.idle_after)
     }
 
     /// What is best written now, if anything is.
@@ -207,7 +184,7 @@ impl Destager {
     fn gather(&mut self) {
         self.batch.clear();
         let (Some(cache), Some(shingles)) = (&self.cache, &self.shingles) else { return };
-        let mut room = shingles.parameters().append_sectors_max;
+        let mut room = shingles.parameters.append_sectors_max;
         let mut extents: Vec<_> = cache.extents().iter().collect();
         extents.sort_unstable_by_key(|extent| (cache.grows(extent), extent.since, extent.sectors.start));
         for extent in extents {
@@ -255,7 +232,7 @@ impl Destager {
             return Some(DirectWrite { physical: shingles.home_of(&band), logical: band });
         }
         // What comes before the next band, or is shorter than one, is appended.
-        let appended = left.end.min(band.end).min(left.start + shingles.parameters().append_sectors_max);
+        let appended = left.end.min(band.end).min(left.start + shingles.parameters.append_sectors_max);
         let logical = left.start..appended;
         let physical = shingles.append_room(1, logical.end - logical.start)?;
         Some(DirectWrite { logical, physical })
@@ -270,5 +247,54 @@ impl Destager {
         } else {
             shingles.on_append(std::slice::from_ref(&direct.logical));
         }
+    }
+}
+
+// Which request is served next: the one with the shortest positioning time, less a credit for having waited.
+//
+// Serving the shortest positioning time first is what makes a queue worthwhile, but starves requests far
+// from the rest. Aging fixes that: the effective time is *T_pos − W × T_wait*, the aged shortest positioning
+// time first of Worthington, Ganger and Patt, "Scheduling Algorithms for Modern Disk Drives", SIGMETRICS
+// 1994, after Jacobson and Wilkes, "Disk scheduling algorithms based on rotational position", HP
+// Laboratories, 1991. With *W* = 0 no wait counts; with a large *W* the order is that of arrival. As no
+// positioning takes longer than *C*, a full stroke and a turn, no request is overtaken by one that came *C*
+// / *W* later.
+
+/// The order of service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Aging {
+    per_mille: i64,
+}
+
+impl Aging {
+    /// Milliseconds of positioning that each second of waiting outweighs.
+    pub(super) fn new(per_mille: u32) -> Self {
+        Self { per_mille: i64::from(per_mille) }
+    }
+
+    /// The effective positioning time, in nanoseconds: the least is served next.
+    pub(super) fn cost(self, positioning: Nanos, waited: Nanos) -> i64 {
+        let signed = |span: Nanos| i64::try_from(span.0).unwrap_or(i64::MAX);
+        signed(positioning).saturating_sub(signed(waited).saturating_mul(self.per_mille) / 1000)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_of_waiting_outweighs_milliseconds_of_positioning() {
+        let aging = Aging::new(20);
+        let [near, far] = [1, 20].map(Nanos::from_millis);
+        assert!(aging.cost(near, Nanos::ZERO) < aging.cost(far, Nanos::from_millis(900)));
+        assert!(aging.cost(near, Nanos::ZERO) > aging.cost(far, Nanos::from_millis(1000)));
+        assert_eq!(aging.cost(near, Nanos::from_millis(50)), 0);
+    }
+
+    #[test]
+    fn without_a_weight_only_the_position_counts() {
+        let aging = Aging::new(0);
+        assert_eq!(aging.cost(Nanos(7), Nanos::NEVER), 7);
     }
 }

@@ -2,13 +2,13 @@
 
 use likenew_core::units::Nanos;
 
-use super::explanation::{Bound, Ceiling, LayerBox, Picture};
-use super::flash::link;
-use super::value::{Fact, Value};
+use super::{Bound, Ceiling, LayerBox, Picture};
+use super::{Fact, Value};
 use super::{Parts, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
-use crate::disk::disk_parameters::DiskParameters;
-use crate::disk::platters::Platters;
+use crate::disk::DiskParameters;
+use crate::disk::arm::Platters;
 use crate::disk::shingles::ShingleParameters;
+use crate::explain::flash::link;
 use crate::timeline::transfer_time;
 
 /// Parts of the address space whose rates are shown.
@@ -116,6 +116,6 @@ fn ceilings(disk: &DiskParameters, access: Nanos) -> Vec<Ceiling> {
     vec![
         Ceiling::new(SEQUENTIAL_READ, vec![wire.clone(), medium.clone()]),
         Ceiling::new(SEQUENTIAL_WRITE, vec![wire, medium]),
-        Ceiling::new(RANDOM_READ, vec![super::flash::link_iops(&disk.link), alone]),
+        Ceiling::new(RANDOM_READ, vec![crate::explain::flash::link_iops(&disk.link), alone]),
     ]
 }

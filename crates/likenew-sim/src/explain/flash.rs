@@ -1,22 +1,22 @@
 //! Explains a flash drive.
 
+use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, amount};
 
-use super::explanation::{Bound, Ceiling, LayerBox, Picture};
-use super::flash_times::transfer;
-use super::value::{Fact, Value};
 use super::{
-    Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, cluster_map, compressing_map,
-    page_map, slc_cache, wording,
+    Bound, Ceiling, Fact, LayerBox, Parts, Picture, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ,
+    SEQUENTIAL_WRITE, Value, wording,
 };
-use crate::flash::flash_parameters::FlashParameters;
-use crate::flash::nand_parameters::NandParameters;
-use crate::host_link::LinkParameters;
+use crate::flash::compressing_map::CompressingParameters;
+use crate::flash::log_block::{BastParameters, ClusterParameters};
+use crate::flash::nand::NandParameters;
+use crate::flash::policies::{PageMapParameters, SlcCacheParameters, WhenFull};
+use crate::flash::translation_layer::Work;
+use crate::flash::{FirmwareParameters, FlashParameters};
+use crate::front::LinkParameters;
 use crate::model::{FlashModel, Layer};
-use crate::spec::Spec;
-use crate::spec::parameters::with_trim;
+use crate::spec::{Spec, with_trim};
 use crate::timeline::transfer_time;
-use crate::wording::drive;
 
 /// Sequential I/Os are taken to have this length where the time of a command matters.
 const SEQUENTIAL_BYTES: u64 = 128 << 10;
@@ -25,14 +25,15 @@ pub(super) const RANDOM_BYTES: u64 = 4096;
 pub(super) fn explain(model: &FlashModel, state: String, spec: &Spec) -> Parts {
     let parameters = with_trim(spec, model.parameters);
     let mut layers = vec![link(&parameters.link), firmware(&parameters), buffer(model)];
-    layers.extend(slc_cache::explain(model));
+    layers.extend(slc_cache_box(model));
     layers.extend([translation_layer(model), dies(model)]);
     layers.extend(extras(&parameters));
-    let reading = parameters.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
+    let reading =
+        parameters.firmware.read_command + parameters.nand.native.read + parameters.nand.page_transfer;
     let crossing = transfer_time(RANDOM_BYTES, parameters.link.bytes_per_s);
     let times = vec![
         Fact::new(wording::READ_QD1, Value::Span(reading + crossing)),
-        Fact::new(wording::WRITE_QD1, Value::Span(parameters.write_command + crossing)),
+        Fact::new(wording::WRITE_QD1, Value::Span(parameters.firmware.write_command + crossing)),
     ];
     Parts { state, layers, ceilings: ceilings(model), times }
 }
@@ -49,11 +50,11 @@ pub(super) fn link(link: &LinkParameters) -> LayerBox {
 
 fn firmware(parameters: &FlashParameters) -> LayerBox {
     let facts = vec![
-        Fact::new("read command", Value::Span(parameters.read_command)),
-        Fact::new("write command", Value::Span(parameters.write_command)),
-        Fact::new("TRIM or flush", Value::Span(parameters.other_command)),
-        Fact::new("TRIM", Value::text(drive::trim(parameters.trim))),
-        Fact::new("idle work starts", Value::text(wording::after_idle(parameters.idle_after))),
+        Fact::new("read command", Value::Span(parameters.firmware.read_command)),
+        Fact::new("write command", Value::Span(parameters.firmware.write_command)),
+        Fact::new("TRIM or flush", Value::Span(parameters.firmware.other_command)),
+        Fact::new("TRIM", Value::text(crate::wording::trim(parameters.firmware.trim))),
+        Fact::new("idle work starts", Value::text(wording::after_idle(parameters.firmware.idle_after))),
     ];
     LayerBox::new("firmware", wording::ONE_COMMAND, facts)
 }
@@ -64,7 +65,7 @@ fn buffer(model: &FlashModel) -> LayerBox {
         Fact::new("size", Value::Bytes(u64::from(buffer_pages) * u64::from(page_bytes))),
         Fact::new(wording::UNITS, Value::Count(u64::from(buffer_pages / unit_pages))),
     ];
-    if let Some(writes) = model.parameters.writes_per_unit {
+    if let Some(writes) = model.parameters.firmware.writes_per_unit {
         facts.push(Fact::new(wording::WRITES_PER_UNIT, Value::Count(writes.into())));
     }
     LayerBox::new("write buffer", wording::WRITE_BUFFER, facts)
@@ -72,11 +73,20 @@ fn buffer(model: &FlashModel) -> LayerBox {
 
 fn translation_layer(model: &FlashModel) -> LayerBox {
     match &model.layer {
-        Layer::Page(page) => page_map::explain(page, model),
-        Layer::Compressing(map) => compressing_map::explain(map, model),
-        Layer::Block(clusters) => cluster_map::explain_block(clusters, model),
-        Layer::Bast(bast) => cluster_map::explain_bast(bast, model),
-        Layer::Fast(clusters) => cluster_map::explain_fast(clusters, model),
+        Layer::Page(page) => page_map_box(page, model),
+        Layer::Compressing(map) => compressing_box(map, model),
+        Layer::Block(clusters) => {
+            let facts = cluster_facts(clusters, wording::REPLACEMENT_BLOCKS, model);
+            LayerBox::new(wording::BLOCK_MAP_NAME, wording::BLOCK_MAP, facts)
+        }
+        Layer::Bast(BastParameters { clusters, .. }) => {
+            let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
+            LayerBox::new(wording::BAST_NAME, wording::BAST, facts)
+        }
+        Layer::Fast(clusters) => {
+            let facts = cluster_facts(clusters, wording::LOG_BLOCKS, model);
+            LayerBox::new(wording::FAST_NAME, wording::FAST, facts)
+        }
     }
 }
 
@@ -104,10 +114,10 @@ fn dies(model: &FlashModel) -> LayerBox {
 }
 
 fn ceilings(model: &FlashModel) -> Vec<Ceiling> {
-    let FlashParameters { read_command, write_command, .. } = model.parameters;
+    let FirmwareParameters { read_command, write_command, .. } = model.parameters.firmware;
     let programs = native_programs(model);
     // What programs the host's writes of a new drive first.
-    let cached = slc_cache::programs(model, programming(&model.parameters.nand));
+    let cached = slc_programs(model, programming(&model.parameters.nand));
     let first = cached.clone().unwrap_or_else(|| programs.clone());
     let mut ceilings = vec![
         Ceiling::new(SEQUENTIAL_READ, sequential(model, read_command, row_reads(model))),
@@ -161,7 +171,8 @@ fn native_programs(model: &FlashModel) -> Bound {
 }
 
 fn random_reads(model: &FlashModel) -> Vec<Bound> {
-    let FlashParameters { link, nand, read_command, .. } = model.parameters;
+    let FlashParameters { link, nand, firmware: FirmwareParameters { read_command, .. }, .. } =
+        model.parameters;
     let dies = nand.dies();
     let method = format!("{dies} / (tR {} + {})", nand.native.read, nand.page_transfer);
     vec![
@@ -172,7 +183,8 @@ fn random_reads(model: &FlashModel) -> Vec<Bound> {
 }
 
 fn random_writes(model: &FlashModel) -> Vec<Bound> {
-    let FlashParameters { link, nand, page_bytes, write_command, writes_per_unit, .. } = model.parameters;
+    let FlashParameters { link, nand, page_bytes, firmware, .. } = model.parameters;
+    let FirmwareParameters { write_command, writes_per_unit, .. } = firmware;
     let page_bytes = u64::from(page_bytes);
     let unit_bytes = u64::from(model.flash.unit_pages) * page_bytes;
     // A random write programs a page of the map at least.
@@ -236,4 +248,136 @@ fn bytes_per_s(many: u32, bytes: u64, span: Nanos) -> Value {
 
 fn programming(nand: &NandParameters) -> u32 {
     nand.dies().min(nand.programs_max)
+}
+
+/// Pages of the map over a channel.
+fn transfer(nand: &NandParameters, pages: u32) -> Nanos {
+    Nanos(nand.page_transfer.0 * u64::from(pages))
+}
+
+/// How long a die takes for undisturbed work.
+fn work_time(nand: &NandParameters, work: &Work) -> Nanos {
+    nand.copying_time(work) + Nanos(nand.erase.0 * u64::from(work.erases))
+}
+
+fn slc_parameters(model: &FlashModel) -> Option<SlcCacheParameters> {
+    match model.layer {
+        Layer::Page(PageMapParameters { slc_cache, .. }) => slc_cache,
+        _ => None,
+    }
+}
+
+/// The layer, if the drive has it.
+fn slc_cache_box(model: &FlashModel) -> Option<LayerBox> {
+    let (slc, flash, nand) = (slc_parameters(model)?, model.flash, model.parameters.nand);
+    let page = u64::from(model.parameters.page_bytes);
+    let always =
+        u64::from(slc.static_blocks) * u64::from(flash.dies) * u64::from(slc.pages_per_block(&flash));
+    let lent =
+        u64::from(flash.user_pages) * u64::from(slc.dynamic_percent_max) / 100 / u64::from(slc.bits_per_cell);
+    let facts = vec![
+        Fact::new("always", Value::Bytes(always * page)),
+        Fact::new(wording::SLC_DYNAMIC, Value::Bytes(lent * page)),
+        Fact::new("one program (row)", Value::Bytes(u64::from(flash.row_pages) * page)),
+        Fact::new("tR", Value::Span(nand.slc.read)),
+        Fact::new("tPROG", Value::Span(nand.slc.program)),
+        Fact::new(
+            wording::SLC_FULL,
+            Value::text(match slc.when_full {
+                WhenFull::Direct => wording::SLC_DIRECT,
+                WhenFull::Fold => wording::SLC_FOLD,
+            }),
+        ),
+        Fact::new(wording::SLC_KEPT, Value::Count(slc.idle_kept_blocks.into())),
+    ];
+    Some(LayerBox::new("SLC cache", wording::SLC_CACHE, facts))
+}
+
+/// What bounds writes into it.
+fn slc_programs(model: &FlashModel, programming: u32) -> Option<Bound> {
+    slc_parameters(model)?;
+    let (flash, nand) = (model.flash, model.parameters.nand);
+    let bytes = u64::from(flash.row_pages) * u64::from(model.parameters.page_bytes);
+    let row = transfer(&nand, flash.row_pages);
+    let rate = f64::from(programming) * bytes as f64 / (row + nand.slc.program).as_secs_f64();
+    let how = format!("{programming} × {} / ({row} + tPROG {})", amount(bytes), nand.slc.program);
+    Some(Bound::new("dies, SLC cells", how, Value::BytesPerSecond(rate)))
+}
+
+/// The layer, with the time of one collection.
+fn page_map_box(page_map: &PageMapParameters, model: &FlashModel) -> LayerBox {
+    let flash = page_map.flash;
+    let page_bytes = u64::from(model.parameters.page_bytes);
+    let block_bytes = u64::from(flash.pages_per_block) * page_bytes;
+    let kept = u64::from(flash.dies) * u64::from(page_map.free_blocks_min) * u64::from(flash.pages_per_block);
+    let spare = flash.pages().saturating_sub(kept + u64::from(flash.user_pages));
+    let mut facts = vec![
+        Fact::new("mapping unit", Value::Bytes(page_bytes)),
+        Fact::new("pages mapped", Value::Count(flash.user_pages.into())),
+        Fact::new("erase block", Value::Bytes(block_bytes)),
+        Fact::new("erase blocks", Value::Count(flash.blocks().into())),
+        Fact::new(wording::KEPT_ERASED, blocks(page_map.free_blocks_min)),
+        Fact::new("spare beside those", Value::Share(spare as f64 / f64::from(flash.user_pages))),
+        Fact::new(
+            "idle garbage collection",
+            Value::text(wording::idle_collection(page_map.idle_free_blocks)),
+        ),
+    ];
+    for (name, valid) in [(wording::COLLECT_EMPTY, 0.0), (wording::COLLECT_HALF, 0.5)] {
+        let work = collection(page_map, valid);
+        facts.push(Fact::new(name, Value::Span(work_time(&model.parameters.nand, &work))));
+    }
+    LayerBox::new(wording::PAGE_MAP_NAME, &wording::page_map(page_map.policies.collection), facts)
+}
+
+/// What collecting a block takes of which a share is valid, at random pages.
+fn collection(page_map: &PageMapParameters, valid: f64) -> Work {
+    let flash = page_map.flash;
+    let pages = f64::from(flash.pages_per_block) * valid;
+    let rows = f64::from(flash.pages_per_block) / f64::from(flash.row_pages);
+    let touched = rows * (1.0 - (1.0 - valid).powi(flash.row_pages as i32));
+    Work {
+        rows: touched.round() as u32,
+        moved: pages.round() as u32,
+        programs: (pages / f64::from(flash.unit_pages)).ceil() as u32,
+        erases: 1,
+        ..Work::NONE
+    }
+}
+
+fn blocks(count: u32) -> Value {
+    Value::text(if count == 1 { "1 block".into() } else { format!("{count} blocks") })
+}
+
+/// The layer, with what pages of some data take.
+fn compressing_box(map: &CompressingParameters, model: &FlashModel) -> LayerBox {
+    let page = f64::from(model.parameters.page_bytes);
+    let taken = |data: DataClass| {
+        let share = f64::from(map.size(data)) / f64::from(map.granules_per_page);
+        Value::text(wording::compressed(share, page))
+    };
+    let pages = wording::COMPRESSED_PAGES.into_iter().map(|(name, data)| Fact::new(name, taken(data)));
+    let mut facts: Vec<Fact> = pages.collect();
+    facts.extend([
+        Fact::new("granules of a page", Value::Count(map.granules_per_page.into())),
+        Fact::new(wording::KEPT_ERASED, Value::Count(map.free_blocks_min.into())),
+        Fact::new("parity", Value::text(wording::parity(map.parity_stripe_units))),
+    ]);
+    LayerBox::new(wording::COMPRESSING_MAP_NAME, wording::COMPRESSING_MAP, facts)
+}
+
+fn cluster_facts(clusters: &ClusterParameters, logs: &str, model: &FlashModel) -> Vec<Fact> {
+    let page_bytes = u64::from(model.parameters.page_bytes);
+    // On each die of the group, side by side.
+    let pages = clusters.flash.pages_per_block;
+    let merge = Work { rows: pages, moved: pages, programs: pages, erases: 2, ..Work::NONE };
+    vec![
+        Fact::new("mapping unit", Value::Bytes(page_bytes)),
+        Fact::new("cluster", Value::Bytes(u64::from(clusters.cluster_pages()) * page_bytes)),
+        Fact::new("groups of dies", Value::Count(clusters.groups().into())),
+        Fact::new("clusters of a group", Value::Count(clusters.clusters_per_group().into())),
+        Fact::new(logs, Value::Count(clusters.log_blocks.into())),
+        Fact::new(wording::FULL_MERGE, Value::Span(work_time(&model.parameters.nand, &merge))),
+        Fact::new(wording::IDLE_MERGES, Value::text(if clusters.idle_merges { "yes" } else { "no" })),
+    ]
 }

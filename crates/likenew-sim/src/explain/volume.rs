@@ -3,15 +3,14 @@
 use likenew_core::quantity::Iops;
 use likenew_core::units::{Nanos, amount};
 
-use super::explanation::{Bound, Ceiling, LayerBox};
-use super::flash::{RANDOM_BYTES, link, link_iops};
-use super::value::{Fact, Value};
+use super::{Bound, Ceiling, LayerBox};
+use super::{Fact, Value};
 use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
+use crate::explain::flash::{RANDOM_BYTES, link, link_iops};
 use crate::spec::Spec;
 use crate::state::State;
 use crate::timeline::transfer_time;
-use crate::volume::volume_parameters::VolumeParameters;
-use crate::wording::drive;
+use crate::volume::VolumeParameters;
 
 pub(super) fn explain(volume: &VolumeParameters, spec: &Spec) -> Parts {
     let trims = spec.trim.unwrap_or(volume.trims);
@@ -24,7 +23,7 @@ pub(super) fn explain(volume: &VolumeParameters, spec: &Spec) -> Parts {
         times.push(Fact::new(wording::REFILL_SPAN, Value::Span(volume.credits.refill_span())));
     }
     Parts {
-        state: drive::volume_past(spec.state).into(),
+        state: crate::wording::volume_past(spec.state).into(),
         layers,
         ceilings: ceilings(volume, spec.state),
         times,

@@ -6,14 +6,13 @@
 //! bytes its writes are reads, as they are not the host's.
 
 use likenew_core::counters::Counters;
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use super::drive_faults::NeighborParameters;
-use crate::device::{Device, NO_IO, SelfCounts, pass_on};
+use super::NeighborParameters;
+use crate::device::{Device, NO_IO, SelfCounts};
 
 /// All drives have the other program's I/O at the same moments.
 const SEED: u64 = 2;
@@ -107,7 +106,13 @@ impl Neighbor {
 }
 
 impl Device for Neighbor {
-    pass_on!(keeps_data, keep_data, brings_bytes, health, save);
+    fn inside(&self) -> Option<&dyn Device> {
+        Some(&*self.inner)
+    }
+
+    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
+        Some(&mut *self.inner)
+    }
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count + SLOTS);
@@ -148,10 +153,5 @@ impl Device for Neighbor {
         let so_far =
             Counters { io_time: inner.neighbor_io.io_time.or(Some(Nanos::ZERO)), ..inner.neighbor_io };
         SelfCounts { neighbor_io: so_far.plus(&self.counters), ..inner }
-    }
-
-    /// Counters of the mechanism, which do not show who has written.
-    fn flash_counters(&self) -> FlashCounters {
-        self.inner.flash_counters()
     }
 }

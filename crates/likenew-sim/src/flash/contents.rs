@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::translation_layer::{Change, PendingWork};
+use crate::flash::translation_layer::{Change, PendingWork};
 
-/// The bytes in the flash, by [`PhysicalPage::at`](super::translation_layer::PhysicalPage::at).
+/// The bytes in the flash, by [`PhysicalPage::at`](crate::flash::translation_layer::PhysicalPage::at).
 pub(crate) type Copies = BTreeMap<u64, Box<[u8]>>;
 
 /// The bytes in the flash, in the write buffer, and on their way.

@@ -11,12 +11,8 @@ use std::collections::VecDeque;
 
 use likenew_core::units::Nanos;
 
-use super::die_set::DieSet;
-use super::nand_parameters::NandParameters;
-use super::read_job::ReadJob;
-use super::translation_layer::{Unit, Work};
-use crate::event_queue::EventQueue;
-use crate::timeline::times;
+use super::translation_layer::{Cell, Unit, Work};
+use crate::timeline::{EventQueue, times};
 
 /// So many reads of a die overtake a move, an erasure or a program that waits for the same die.
 const READS_IN_A_ROW_MAX: u32 = 8;
@@ -41,6 +37,32 @@ impl NandEvent {
         }
     }
 }
+
+/// What happens in a flash drive.
+#[derive(Clone, Copy)]
+pub(crate) enum Event {
+    /// The firmware has read the command in this slot.
+    Command(u32),
+    /// So many pages of the write in this slot are in the buffer.
+    Arrived(u32, u32),
+    /// Something happens in a die.
+    Nand(NandEvent),
+    /// The I/O in this slot ends.
+    Complete(u32),
+    /// The drive takes no data any more, and refuses the I/O in this slot.
+    Refuse(u32),
+    /// The drive may have had nothing to do for long enough to look after itself.
+    IdleCheck,
+}
+
+impl From<NandEvent> for Event {
+    fn from(event: NandEvent) -> Self {
+        Self::Nand(event)
+    }
+}
+
+/// What is to happen in a flash drive.
+pub(crate) type Events = EventQueue<Event>;
 
 /// What came to an end for somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,13 +168,7 @@ impl Nand {
     }
 
     /// Queues a read of a die.
-    pub(crate) fn read<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        job: ReadJob,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn read(&mut self, die: u32, job: ReadJob, now: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         place.reads.push_back(job);
         if place.programming || place.reading.is_some() {
@@ -170,13 +186,7 @@ impl Nand {
 
     /// Gives an idle die pages of this size in sum to program.
     #[inline]
-    pub(crate) fn program<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        unit: Unit,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn program(&mut self, die: u32, unit: Unit, now: Nanos, events: &mut Events) {
         let moved = self.transfer(die, self.parameters.transfer(unit.size), now);
         let place = &mut self.dies[die as usize];
         assert!(place.is_idle(), "a unit goes to an idle die");
@@ -188,13 +198,7 @@ impl Nand {
     }
 
     /// Gives a die work, which it does after what it is doing.
-    pub(crate) fn work<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        work: Work,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    pub(crate) fn work(&mut self, die: u32, work: Work, now: Nanos, events: &mut Events) {
         let parameters = &self.parameters;
         let moves = parameters.transfer(2 * work.moved);
         let channel = &mut self.channels[(die % parameters.channels) as usize];
@@ -225,12 +229,12 @@ impl Nand {
 
     /// Lets an event happen, while a program of host data waits for a die, or none does.
     #[inline]
-    pub(crate) fn handle_event<E: From<NandEvent>>(
+    pub(crate) fn handle_event(
         &mut self,
         event: NandEvent,
         program_waits: bool,
         now: Nanos,
-        events: &mut EventQueue<E>,
+        events: &mut Events,
     ) -> NandCompletion {
         match event {
             NandEvent::Sensed(die) => {
@@ -257,7 +261,7 @@ impl Nand {
 
     /// Goes on with the reads of a die that an event left to a program, if it was given none. To be called after each event.
     #[inline]
-    pub(crate) fn resume_reads<E: From<NandEvent>>(&mut self, now: Nanos, events: &mut EventQueue<E>) {
+    pub(crate) fn resume_reads(&mut self, now: Nanos, events: &mut Events) {
         let Some(die) = self.offered.take() else { return };
         let place = &self.dies[die as usize];
         if !place.programming && place.reading.is_none() && !place.reads.is_empty() {
@@ -266,13 +270,7 @@ impl Nand {
     }
 
     /// Starts what a die does after a read or a program.
-    fn advance<E: From<NandEvent>>(
-        &mut self,
-        die: u32,
-        program_waits: bool,
-        now: Nanos,
-        events: &mut EventQueue<E>,
-    ) {
+    fn advance(&mut self, die: u32, program_waits: bool, now: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         if !place.reads.is_empty() {
             let mut start = now;
@@ -301,7 +299,7 @@ impl Nand {
         }
     }
 
-    fn start_read<E: From<NandEvent>>(&mut self, die: u32, start: Nanos, events: &mut EventQueue<E>) {
+    fn start_read(&mut self, die: u32, start: Nanos, events: &mut Events) {
         let place = &mut self.dies[die as usize];
         let job = place.reads.pop_front().expect("a read waits");
         place.reading = Some(job);
@@ -341,6 +339,165 @@ impl Nand {
         channel.free = begin + wait + span;
         channel.drained = channel.drained.max(begin) + span;
         channel.free
+    }
+}
+
+/// How fast cells are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CellTimes {
+    /// Array read of one row (tR), or of all rows of a mapping unit that spans several.
+    pub read: Nanos,
+    /// Program of one unit (tPROG), or of all units of a mapping unit that spans several.
+    pub program: Nanos,
+}
+
+/// How many chips there are and how fast they are. Pages are units of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NandParameters {
+    /// Channels, each with a bus of its own.
+    pub channels: u32,
+    /// Dies on each channel.
+    pub dies_per_channel: u32,
+    /// The cells as the chip is made for.
+    pub native: CellTimes,
+    /// The cells with one bit in each.
+    pub slc: CellTimes,
+    /// Erasure of one block (tBERS).
+    pub erase: Nanos,
+    /// One page over the channel.
+    pub page_transfer: Nanos,
+    /// Firmware time of each page that a die copies, which comes on top of what the chips take.
+    pub copy: Nanos,
+    /// The size of a page that is not compressed, in units of the translation layer.
+    pub page_size: u32,
+    /// Dies that program at the same time at most.
+    pub programs_max: u32,
+    /// What the host reads of a page that spans several pages of the chips; without, it reads whole pages.
+    pub read_part: Option<ReadPart>,
+}
+
+/// A page of a chip as a part of a page of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadPart {
+    /// Bytes of it that the host can address.
+    pub bytes: u32,
+    /// It alone over the channel.
+    pub transfer: Nanos,
+    /// Array reads that a whole page of the map takes.
+    pub rows: u16,
+    /// Such parts that each of them delivers.
+    pub row_parts: u16,
+}
+
+impl NandParameters {
+    /// Dies of the drive.
+    pub fn dies(&self) -> u32 {
+        self.channels * self.dies_per_channel
+    }
+
+    pub(super) fn times(&self, cell: Cell) -> CellTimes {
+        match cell {
+            Cell::Native => self.native,
+            Cell::Slc => self.slc,
+        }
+    }
+
+    /// The time that work takes a die, erasures aside.
+    pub(crate) fn copying_time(&self, work: &Work) -> Nanos {
+        let reads = times(self.native.read, work.rows) + times(self.slc.read, work.slc_rows);
+        let programs = times(self.native.program, work.programs) + times(self.slc.program, work.slc_programs);
+        reads + self.transfer(2 * work.moved) + programs + times(self.copy, work.moved)
+    }
+
+    /// The time to move pages of this size in sum over a channel.
+    pub(super) fn transfer(&self, size: u32) -> Nanos {
+        Nanos(self.page_transfer.0 * u64::from(size) / u64::from(self.page_size))
+    }
+
+    /// The time of the array reads for what a read wants, each time that it is sensed.
+    pub(super) fn sense(&self, job: &ReadJob) -> Nanos {
+        let whole = self.times(job.cell).read;
+        match (self.read_part, job.reader) {
+            (Some(part), Reader::Host(_)) => {
+                let all = u32::from(part.rows);
+                let rows = job.bytes.div_ceil(part.bytes * u32::from(part.row_parts)).clamp(1, all);
+                Nanos(whole.0 * u64::from(rows) / u64::from(all))
+            }
+            _ => whole,
+        }
+    }
+
+    /// The time to move what a read wants over a channel.
+    pub(super) fn read_transfer(&self, job: &ReadJob) -> Nanos {
+        let whole = self.transfer(job.size);
+        match (self.read_part, job.reader) {
+            (Some(part), Reader::Host(_)) => whole.min(times(part.transfer, job.bytes.div_ceil(part.bytes))),
+            _ => whole,
+        }
+    }
+}
+
+/// Who waits for a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A request of the host.
+    Host(u32),
+    /// The missing part of a page in the write buffer.
+    Fill(u32),
+    /// A request of the host that needs this part of the map first.
+    Map(u32),
+    /// The map itself, for a change of it.
+    Nobody,
+}
+
+/// One array read and the pages of it that are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ReadJob {
+    pub(crate) reader: Reader,
+    pub(crate) cell: Cell,
+    /// The array is read so many times.
+    pub(crate) senses: u32,
+    /// Size of what crosses the channel.
+    pub(crate) size: u32,
+    /// Bytes of it that the host wants.
+    pub(crate) bytes: u32,
+}
+
+/// More dies than this are not supported.
+pub(crate) const DIES_MAX: u32 = 256;
+
+/// Some of the dies `0 .. DIES_MAX`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct DieSet {
+    words: [u64; DIES_MAX as usize / 64],
+}
+
+impl DieSet {
+    pub(crate) fn set(&mut self, die: u32, member: bool) {
+        let bit = 1 << (die % 64);
+        let word = &mut self.words[die as usize / 64];
+        if member { *word |= bit } else { *word &= !bit }
+    }
+
+    pub(crate) fn contains(&self, die: u32) -> bool {
+        self.words[die as usize / 64] >> (die % 64) & 1 == 1
+    }
+
+    /// The first member from `start` on, going round.
+    pub(crate) fn next_from(&self, start: u32) -> Option<u32> {
+        let count = self.words.len() as u32;
+        // The first word counts twice: from its bit on, and at the end of the round up to it.
+        (0..=count).find_map(|step| {
+            let index = (start / 64 + step) % count;
+            let from_bit = u64::MAX << (start % 64);
+            let mask = match step {
+                0 => from_bit,
+                _ if step == count => !from_bit,
+                _ => u64::MAX,
+            };
+            let word = self.words[index as usize] & mask;
+            (word != 0).then(|| index * 64 + word.trailing_zeros())
+        })
     }
 }
 

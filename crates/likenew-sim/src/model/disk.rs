@@ -2,15 +2,14 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Identity, RATE, SECOND_NS, finish, span};
-use crate::disk::disk_parameters::{DiskParameters, SeekTimes};
-use crate::disk::platters::PlatterParameters;
+use super::{Identity, RATE, SECOND_NS, span};
+use crate::disk::arm::PlatterParameters;
 use crate::disk::shingles::ShingleParameters;
+use crate::disk::{DiskParameters, SeekTimes};
+use crate::drive_file::Section;
+use crate::error::FileError;
 use crate::error::SimError;
-use crate::file_error::FileError;
-use crate::host_link::LinkParameters;
-use crate::section::{Section, SourceEntry};
-use crate::wording::domain::Domain;
+use crate::front::LinkParameters;
 
 const MEMORY: std::ops::RangeInclusive<u64> = 0..=1 << 32;
 
@@ -18,19 +17,14 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<DiskParameters, SimError> {
-    let (command, aging_per_mille) = finish(root.section("firmware")?, sources, |section| {
+    let (command, aging_per_mille) = root.table("firmware", |section| {
         Ok((span(section, "command_ns")?, section.count("aging_per_mille", 0..=1_000_000)?))
     })?;
-    let shingles = match root.section_or_none("shingles")? {
-        Some(section) => Some(finish(section, sources, |section| read_shingles(section, identity))?),
-        None => None,
-    };
-    let mechanics = root.section("mechanics")?;
-    let site = mechanics.site();
-    let mechanics = finish(mechanics, sources, |section| read_mechanics(section, identity, shingles))?;
-    let parameters = finish(root.section("cache")?, sources, |section| {
+    let shingles = root.table_or_none("shingles", |section| read_shingles(section, identity))?;
+    let (site, mechanics) = root
+        .table("mechanics", |section| Ok((section.site(), read_mechanics(section, identity, shingles)?)))?;
+    let parameters = root.table("cache", |section| {
         Ok(DiskParameters {
             link,
             command,
@@ -94,29 +88,16 @@ fn read_mechanics(
         let (key, limit) = ("mechanics.inner_bytes_per_s", "outer_bytes_per_s");
         return Err(section.error(FileError::Above { key, limit }));
     }
-    let physical_sectors = read_physical_sectors(section, identity)?;
+    let (of, sector) = identity.sector();
+    let physical = section.multiple_or_none("physical_sector_bytes", sector..=65_536, (of, sector))?;
+    let physical_sectors = physical.map_or(1, |bytes| bytes / sector);
     Ok(Mechanics { platters, physical_sectors, read_seek, write_seek, head_switch })
 }
 
-fn read_physical_sectors(section: &mut Section<'_>, identity: &Identity) -> Result<u64, SimError> {
-    let sector = u64::from(identity.sector_bytes);
-    let bytes = section.integer_or_none("physical_sector_bytes", sector..=65_536)?.unwrap_or(sector);
-    if !bytes.is_multiple_of(sector) {
-        let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
-        return Err(section.error(FileError::wrong_value("mechanics.physical_sector_bytes", bytes, domain)));
-    }
-    Ok(bytes / sector)
-}
-
 fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {
-    let sector = u64::from(identity.sector_bytes);
+    let (of, sector) = identity.sector();
     let sectors = |section: &mut Section<'_>, key, least: u64, most| {
-        let bytes: u64 = section.integer(key, least * sector..=most)?;
-        if bytes.is_multiple_of(sector) {
-            return Ok(bytes / sector);
-        }
-        let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
-        Err(section.error(FileError::wrong_value(format!("shingles.{key}"), bytes, domain)))
+        section.multiple(key, least * sector..=most, (of, sector)).map(|bytes| bytes / sector)
     };
     Ok(ShingleParameters {
         log_sectors: sectors(section, "media_cache_bytes", 1, 1 << 40)?,

@@ -6,13 +6,12 @@ use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 
 use super::{Identity, RATE, SECOND_NS};
+use crate::drive_file::Section;
 use crate::error::SimError;
-use crate::faults::drive_faults::{
+use crate::faults::{
     DriveFaults, NeighborParameters, OutlierParameters, StallParameters, ThrottleParameters, TrimDefect,
 };
-use crate::file_error::FileError;
-use crate::section::Section;
-use crate::wording::domain::Domain;
+use crate::wording::Domain;
 
 /// The range of a span in a file that is much longer than an I/O.
 const SPAN: std::ops::RangeInclusive<u64> = 1..=100 * 86_400 * SECOND_NS;
@@ -23,8 +22,10 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Dri
     if let Some(real) = real_capacity_bytes {
         check_real_capacity(section, identity, real)?;
     }
-    let wrap_bytes =
-        real_capacity_bytes.map(|real| read_wrap(section, identity, real)).transpose()?.flatten();
+    let wrap_bytes = match real_capacity_bytes {
+        Some(real) => section.multiple_or_none("wrap_bytes", real..=1 << 50, identity.sector())?,
+        None => None,
+    };
     let flipped = ranges(section, "flipped", identity)?;
     let flipped_bits = if flipped.is_empty() { 0 } else { section.count("flipped_bits", 1..=4096)? };
     let lost_write_every = section.integer_or_none("lost_write_every", 1..=u64::MAX >> 1)?;
@@ -38,7 +39,7 @@ pub(super) fn read(section: &mut Section<'_>, identity: &Identity) -> Result<Dri
     };
     let read_only_after_bytes = section.integer_or_none("read_only_after_bytes", 0..=u64::MAX >> 1)?;
     let stall = read_stall(section)?;
-    let trim = section.choice_or_none("trim", &TrimDefect::WORDS)?.map(|choice| TrimDefect::ALL[choice]);
+    let trim = section.one_of_or_none("trim", &TrimDefect::WORDS)?;
     Ok(DriveFaults {
         real_capacity_bytes,
         wrap_bytes,
@@ -62,21 +63,9 @@ fn check_real_capacity(section: &Section<'_>, identity: &Identity, real: u64) ->
     let Identity { capacity_bytes, sector_bytes, .. } = *identity;
     if real >= capacity_bytes || !real.is_multiple_of(u64::from(sector_bytes)) {
         let domain = Domain::SectorsBelowCapacity { sector_bytes, capacity_bytes };
-        return Err(section.error(FileError::wrong_value("faults.real_capacity_bytes", real, domain)));
+        return section.refuse("real_capacity_bytes", real, domain);
     }
     Ok(())
-}
-
-fn read_wrap(section: &mut Section<'_>, identity: &Identity, real: u64) -> Result<Option<u64>, SimError> {
-    let wrap = section.integer_or_none("wrap_bytes", real..=1 << 50)?;
-    let sector = u64::from(identity.sector_bytes);
-    match wrap {
-        Some(wrap) if !wrap.is_multiple_of(sector) => {
-            let domain = Domain::MultipleOf { key: "identity.sector_bytes", value: sector };
-            Err(section.error(FileError::wrong_value("faults.wrap_bytes", wrap, domain)))
-        }
-        wrap => Ok(wrap),
-    }
 }
 
 fn ranges(
@@ -102,7 +91,7 @@ fn read_stall(section: &mut Section<'_>) -> Result<Option<StallParameters>, SimE
     let span = Nanos(section.integer("stall_ns", SPAN)?);
     if interval.is_some_and(|interval| interval <= span) {
         let domain = Domain::LessThan { key: "faults.stall_every_ns" };
-        return Err(section.error(FileError::wrong_value("faults.stall_ns", span.0, domain)));
+        return section.refuse("stall_ns", span.0, domain);
     }
     Ok(Some(StallParameters { every_ios, interval, span }))
 }
@@ -118,7 +107,7 @@ fn read_neighbor(
     let sector = identity.sector_bytes;
     if !io_bytes.is_multiple_of(sector) || u64::from(io_bytes) > identity.capacity_bytes {
         let domain = Domain::SectorsWithinDrive { sector_bytes: sector };
-        return Err(section.error(FileError::wrong_value("faults.neighbor_io_bytes", io_bytes, domain)));
+        return section.refuse("neighbor_io_bytes", io_bytes, domain);
     }
     let write_percent = section.count("neighbor_write_percent", 0..=100)?;
     let ios_per_s = u32::try_from(ios_per_s).expect("at most a million");
@@ -138,7 +127,7 @@ fn read_throttle(section: &mut Section<'_>) -> Result<Option<ThrottleParameters>
     let span = section.integer("throttle_ns", SPAN)?;
     if every <= span {
         let domain = Domain::LessThan { key: "faults.throttle_every_ns" };
-        return Err(section.error(FileError::wrong_value("faults.throttle_ns", span, domain)));
+        return section.refuse("throttle_ns", span, domain);
     }
     let bytes_per_s = section.integer("throttled_bytes_per_s", RATE)?;
     Ok(Some(ThrottleParameters { interval: Nanos(every), span: Nanos(span), bytes_per_s }))

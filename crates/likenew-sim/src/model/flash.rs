@@ -1,49 +1,45 @@
-//! A flash drive as its file describes it.
+//! A flash drive as its file describes it: chips, firmware, translation layer, and what only some drives have.
 
 use likenew_core::units::Nanos;
 
-use super::extras::{read_aging, read_map_cache, read_thermal};
-use super::flash_model::FlashModel;
-use super::layer::{self, Map};
-use super::{Identity, RATE, finish, finish_optional, slc_cache, span};
-use crate::error::SimError;
-use crate::file_error::FileError;
-use crate::flash::die_set::DIES_MAX;
-use crate::flash::flash_geometry::FlashGeometry;
-use crate::flash::flash_parameters::{FlashParameters, Trim};
-use crate::flash::nand_parameters::{CellTimes, NandParameters, ReadPart};
-use crate::host_link::LinkParameters;
-use crate::section::{Section, SourceEntry};
+use super::{FlashModel, Identity, RATE, span};
+use crate::drive_file::{Section, Site};
+use crate::error::{FileError, SimError};
+use crate::flash::compressing_map::CompressingParameters;
+use crate::flash::log_block::{BastParameters, ClusterParameters, Copies, Eviction};
+use crate::flash::map_cache::{HostShare, MapCacheParameters};
+use crate::flash::nand::{CellTimes, DIES_MAX, NandParameters, ReadPart};
+use crate::flash::policies::{
+    Collection, ErasedBlocks, PageMapParameters, Policies, SlcCacheParameters, Streams, WhenFull,
+};
+use crate::flash::thermal::ThermalParameters;
+use crate::flash::{AgingParameters, FirmwareParameters, FlashGeometry, FlashParameters, LayoutError, Trim};
+use crate::front::LinkParameters;
 use crate::timeline::times;
-use crate::wording::domain::Domain;
+use crate::wording;
+use crate::wording::{Domain, LogBlocks};
 
 /// Flash pages of the map that are supported: with more, the maps alone would take 8 GiB of memory.
 const FLASH_PAGES_MAX: u64 = 1 << 30;
 /// Sectors of a page of the map that are supported: the write buffer knows those of a page by a mask of 64 bits.
 const PAGE_SECTORS_MAX: u32 = 64;
 
-struct Firmware {
-    read_command: Nanos,
-    write_command: Nanos,
-    other_command: Nanos,
-    buffer_bytes: u64,
-    writes_per_unit: Option<u8>,
-    idle_after: Nanos,
-    trim: Trim,
-    power_loss_protection: bool,
-}
-
-fn read_firmware(section: &mut Section<'_>) -> Result<Firmware, SimError> {
-    Ok(Firmware {
-        read_command: span(section, "read_command_ns")?,
-        write_command: span(section, "write_command_ns")?,
-        other_command: span(section, "other_command_ns")?,
-        buffer_bytes: section.integer("buffer_bytes", 512..=1 << 32)?,
+/// Reads the table `[firmware]`; the bytes of the write buffer stand beside its parameters.
+fn read_firmware(section: &mut Section<'_>) -> Result<(FirmwareParameters, u64), SimError> {
+    let read_command = span(section, "read_command_ns")?;
+    let write_command = span(section, "write_command_ns")?;
+    let other_command = span(section, "other_command_ns")?;
+    let buffer_bytes = section.integer("buffer_bytes", 512..=1 << 32)?;
+    let firmware = FirmwareParameters {
+        read_command,
+        write_command,
+        other_command,
         writes_per_unit: section.integer_or_none("writes_per_unit", 1..=64)?.map(|writes| writes as u8),
         idle_after: span(section, "idle_after_ns")?,
-        trim: Trim::ALL[section.choice("trim", &Trim::WORDS)?],
+        trim: section.one_of("trim", &Trim::WORDS)?,
         power_loss_protection: section.truth_or_none("power_loss_protection")?.unwrap_or(false),
-    })
+    };
+    Ok((firmware, buffer_bytes))
 }
 
 /// The chips in the terms of their data sheets.
@@ -85,7 +81,7 @@ fn read_chips(section: &mut Section<'_>) -> Result<Chips, SimError> {
     let (per_channel, per_gang) = (chips.dies_per_channel, chips.dies_per_gang);
     if !per_channel.is_multiple_of(per_gang) {
         let domain = Domain::DivisorOf { key: "nand.dies_per_channel", value: per_channel };
-        return Err(section.error(FileError::wrong_value("nand.dies_per_gang", per_gang, domain)));
+        return section.refuse("dies_per_gang", per_gang, domain);
     }
     let dies = chips.dies();
     if dies > DIES_MAX {
@@ -123,25 +119,26 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<FlashModel, SimError> {
-    let firmware = finish(root.section("firmware")?, sources, read_firmware)?;
-    let map = finish(root.section("map")?, sources, layer::read)?;
-    let nand = root.section("nand")?;
-    let site = nand.site();
-    let chips = finish(nand, sources, read_chips)?;
-    let overwritten_share =
-        finish(root.section("used")?, sources, |section| section.number("overwritten_share", 0.0..=100.0))?;
-    let map_cache = finish_optional(root.section_or_none("map_cache")?, sources, read_map_cache)?;
-    let aging = finish_optional(root.section_or_none("aging")?, sources, read_aging)?;
-    let thermal = finish_optional(root.section_or_none("thermal")?, sources, read_thermal)?;
-    let slc_cache = slc_cache::read(root, sources)?;
-    let mut model = build_flash(identity, link, &firmware, &map, &chips, overwritten_share)
+    let firmware = root.table("firmware", read_firmware)?;
+    let map = root.table("map", read_map)?;
+    let (site, chips) = root.table("nand", |section| Ok((section.site(), read_chips(section)?)))?;
+    let overwritten_share = root.table("used", |section| section.number("overwritten_share", 0.0..=100.0))?;
+    let map_cache = root.table_or_none("map_cache", read_map_cache)?;
+    let aging = root.table_or_none("aging", read_aging)?;
+    let thermal = root.table_or_none("thermal", read_thermal)?;
+    let slc_cache = root.table_or_none("slc_cache", read_slc_cache)?;
+    let mut model = build_flash(identity, link, firmware, map, &chips, overwritten_share)
         .map_err(|reason| site.error(reason))?;
-    (model.parameters.map_cache, model.parameters.aging, model.parameters.thermal) =
-        (map_cache, aging, thermal);
-    if let Some(slc_cache) = slc_cache {
-        slc_cache.add_to(&mut model)?;
+    let parameters = &mut model.parameters;
+    (parameters.map_cache, parameters.aging, parameters.thermal) = (map_cache, aging, thermal);
+    if let Some((site, slc, times)) = slc_cache {
+        let Layer::Page(page) = &mut model.layer else {
+            return Err(site.error(FileError::SlcCacheWithoutPageMap));
+        };
+        page.slc_cache = Some(slc);
+        page.check().map_err(|reason| site.error(reason))?;
+        parameters.nand.slc = times;
     }
     Ok(model)
 }
@@ -150,8 +147,8 @@ pub(super) fn read(
 fn build_flash(
     identity: &Identity,
     link: LinkParameters,
-    firmware: &Firmware,
-    map: &Map,
+    (firmware, buffer_bytes): (FirmwareParameters, u64),
+    map: Map,
     chips: &Chips,
     overwritten_share: f64,
 ) -> Result<FlashModel, FileError> {
@@ -176,33 +173,25 @@ fn build_flash(
         unit_pages: row_pages * chips.pages_per_program,
         user_pages: u32::try_from(user_pages).expect("fewer than 2³⁰ pages"),
     };
-    flash.check()?;
-    let layer = map.family.build(flash)?;
-    let buffer_pages = u32::try_from(firmware.buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
+    let layer = map.layer.over(flash)?;
+    let buffer_pages = u32::try_from(buffer_bytes / u64::from(page)).expect("at most 2²³ pages");
     let unit_pages_max = layer.unit_pages_max();
     if buffer_pages < 2 * unit_pages_max {
         let unit_bytes = u64::from(unit_pages_max) * u64::from(page);
-        return Err(FileError::SmallBuffer { bytes: firmware.buffer_bytes, unit_bytes });
+        return Err(FileError::SmallBuffer { bytes: buffer_bytes, unit_bytes });
     }
-    let nand = nand_parameters(page, map.copy, chips, layer.size_max());
     let parameters = FlashParameters {
         link,
-        read_command: firmware.read_command,
-        write_command: firmware.write_command,
-        other_command: firmware.other_command,
+        firmware,
         sector_bytes: identity.sector_bytes,
         page_bytes: page,
         buffer_pages,
         unit_pages: flash.unit_pages,
-        writes_per_unit: firmware.writes_per_unit,
-        nand,
-        idle_after: firmware.idle_after,
-        trim: firmware.trim,
+        nand: nand_parameters(page, map.copy, chips, layer.size_max()),
         map_cache: None,
         aging: None,
         wear_retries: None,
         thermal: None,
-        power_loss_protection: firmware.power_loss_protection,
     };
     Ok(FlashModel { parameters, flash, layer, physical_bytes: pages * u64::from(page), overwritten_share })
 }
@@ -251,4 +240,252 @@ fn check_sizes(identity: &Identity, page: u32, chips: &Chips) -> Result<(), File
         return Err(FileError::wrong_value("nand.page_bytes", chip_page, domain));
     }
     Ok(())
+}
+
+/// Which translation layer a drive has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Layer {
+    /// Page map: any page may be anywhere.
+    Page(PageMapParameters),
+    /// The same, with compressed pages.
+    Compressing(CompressingParameters),
+    /// Block map: whole blocks have their place.
+    Block(ClusterParameters),
+    /// BAST: whole blocks have their place, and some of them a log block.
+    Bast(BastParameters),
+    /// FAST: whole blocks have their place, and share log blocks.
+    Fast(ClusterParameters),
+}
+
+impl Layer {
+    /// The size of a page that is not compressed; see
+    /// [`size_max`](crate::flash::translation_layer::TranslationLayer::size_max).
+    pub(super) fn size_max(&self) -> u32 {
+        match self {
+            Self::Page(_) | Self::Block(_) | Self::Bast(_) | Self::Fast(_) => 1,
+            Self::Compressing(compressing) => compressing.granules_per_page,
+        }
+    }
+
+    /// Host pages that a program unit takes at most.
+    pub(super) fn unit_pages_max(&self) -> u32 {
+        match self {
+            Self::Page(page) => page.flash.unit_pages,
+            // They program page by page.
+            Self::Block(_) | Self::Bast(_) | Self::Fast(_) => 1,
+            Self::Compressing(compressing) => compressing.unit_pages_max(),
+        }
+    }
+
+    /// How it is laid out, if it maps clusters.
+    pub(crate) fn clusters(&self) -> Option<&ClusterParameters> {
+        match self {
+            Self::Page(_) | Self::Compressing(_) => None,
+            Self::Block(clusters) | Self::Fast(clusters) => Some(clusters),
+            Self::Bast(bast) => Some(&bast.clusters),
+        }
+    }
+
+    /// What is particular to a map of clusters of pages with so many bytes, in words.
+    pub(crate) fn summary(&self, page_bytes: u64) -> Option<String> {
+        let clusters = self.clusters()?;
+        let (name, logs) = match self {
+            Self::Block(_) => ("block map", LogBlocks::Replacement(clusters.log_blocks)),
+            Self::Bast(_) => ("BAST", LogBlocks::Log(clusters.log_blocks)),
+            _ => ("FAST", LogBlocks::Log(clusters.log_blocks)),
+        };
+        let cluster_bytes = u64::from(clusters.cluster_pages()) * page_bytes;
+        Some(wording::cluster_map(name, cluster_bytes, clusters.groups(), logs))
+    }
+
+    /// The layer over this flash; a stripe of clusters that was not said is as long as a cluster.
+    ///
+    /// # Errors
+    /// What does not fit.
+    fn over(mut self, flash: FlashGeometry) -> Result<Self, LayoutError> {
+        flash.check()?;
+        let put = |clusters: &mut ClusterParameters| {
+            clusters.flash = flash;
+            if clusters.stripe_pages == 0 {
+                clusters.stripe_pages = clusters.cluster_pages();
+            }
+        };
+        match &mut self {
+            Self::Page(page) => {
+                page.flash = flash;
+                page.check()?;
+            }
+            Self::Compressing(compressing) => {
+                compressing.flash = flash;
+                compressing.check()?;
+            }
+            Self::Block(clusters) => {
+                put(clusters);
+                clusters.check_block_map()?;
+            }
+            Self::Bast(bast) => {
+                put(&mut bast.clusters);
+                bast.check()?;
+            }
+            Self::Fast(clusters) => {
+                put(clusters);
+                clusters.check_fast()?;
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// The table `[map]`.
+struct Map {
+    /// Bytes of a page of the map.
+    page_bytes: u32,
+    /// Firmware time that a die waits for each page that it copies.
+    copy: Nanos,
+    /// The rest; its flash is not known yet.
+    layer: Layer,
+}
+
+/// Reads the table `[map]`.
+fn read_map(section: &mut Section<'_>) -> Result<Map, SimError> {
+    let page_bytes = section.count("page_bytes", 512..=65_536)?;
+    let mut copy = Nanos::ZERO;
+    let mut clusters = |section: &mut Section<'_>| {
+        let clusters = read_clusters(section, page_bytes)?;
+        // The firmware looks after one page of the group at a time.
+        copy = Nanos(span(section, "copy_page_ns")?.0 * u64::from(clusters.cluster_dies));
+        Ok(clusters)
+    };
+    let families = ["page", "compressing", "block", "bast", "fast"].map(|family| (family, family));
+    let flash = FlashGeometry::default();
+    let layer = match section.one_of("family", &families)? {
+        "page" => Layer::Page(PageMapParameters {
+            flash,
+            free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
+            idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+            slc_cache: None,
+            policies: read_policies(section)?,
+        }),
+        "compressing" => Layer::Compressing(CompressingParameters {
+            flash,
+            free_blocks_min: section.count("free_blocks_min_per_die", 2..=1000)?,
+            idle_free_blocks: section.count("idle_free_blocks_per_die", 0..=1_000_000)?,
+            granules_per_page: section.count("granules_per_page", 1..=255)?,
+            granules_min: section.count("granules_min_per_page", 1..=255)?,
+            parity_stripe_units: section.count("parity_stripe_units", 0..=DIES_MAX)?,
+        }),
+        "block" => Layer::Block(clusters(section)?),
+        "bast" => Layer::Bast(BastParameters {
+            clusters: clusters(section)?,
+            eviction: section.one_of("eviction", &Eviction::WORDS)?,
+            partial_merges: section.truth("partial_merges")?,
+        }),
+        _ => Layer::Fast(clusters(section)?),
+    };
+    Ok(Map { page_bytes, copy, layer })
+}
+
+fn read_clusters(section: &mut Section<'_>, page_bytes: u32) -> Result<ClusterParameters, SimError> {
+    let page = u64::from(page_bytes);
+    let stripe_bytes = section.multiple_or_none("stripe_bytes", 512..=1 << 32, ("map.page_bytes", page))?;
+    Ok(ClusterParameters {
+        flash: FlashGeometry::default(),
+        cluster_dies: section.count("cluster_dies", 1..=DIES_MAX)?,
+        stripe_pages: u32::try_from(stripe_bytes.unwrap_or(0) / page).expect("at most 2²³ pages"),
+        log_blocks: section.count("log_blocks_per_group", 1..=65_535)?,
+        copies: section.one_of("merges_copy", &Copies::WORDS)?,
+        idle_merges: section.truth("idle_merges")?,
+    })
+}
+
+/// Reads the policies in the table `[map]`. A key that is absent leaves the policy at its default.
+fn read_policies(section: &mut Section<'_>) -> Result<Policies, SimError> {
+    Ok(Policies {
+        collection: read_collection(section)?,
+        streams: section.one_of_or_none("streams", &Streams::WORDS)?.unwrap_or_default(),
+        erased_blocks: section.one_of_or_none("erased_blocks", &ErasedBlocks::WORDS)?.unwrap_or_default(),
+        wear_spread_max: count_or_none(section, "wear_spread_max", 0..=1_000_000)?.unwrap_or(0),
+        endurance_erases: count_or_none(section, "endurance_erases", 1..=10_000_000)?,
+    })
+}
+
+fn read_collection(section: &mut Section<'_>) -> Result<Collection, SimError> {
+    let collection = section.one_of_or_none("collection", &Collection::WORDS)?;
+    let choices = count_or_none(section, "collection_choices", 1..=1000)?;
+    match (collection, choices) {
+        (Some(Collection::Choices(_)), Some(count)) => Ok(Collection::Choices(count)),
+        (Some(Collection::Choices(_)), None) => Err(section.error(FileError::NoCollectionChoices)),
+        (_, Some(_)) => Err(section.error(FileError::NeedlessCollectionChoices)),
+        (collection, None) => Ok(collection.unwrap_or_default()),
+    }
+}
+
+fn count_or_none(
+    section: &mut Section<'_>,
+    key: &'static str,
+    range: std::ops::RangeInclusive<u64>,
+) -> Result<Option<u32>, SimError> {
+    let number = section.integer_or_none(key, range)?;
+    Ok(number.map(|number| u32::try_from(number).expect("the range fits 32 bits")))
+}
+
+/// Reads the table `[slc_cache]`: its place, the cache, and the times of its cells.
+fn read_slc_cache<'a>(
+    section: &mut Section<'a>,
+) -> Result<(Site<'a>, SlcCacheParameters, CellTimes), SimError> {
+    let kinds = [("static", (true, false)), ("dynamic", (false, true)), ("hybrid", (true, true))];
+    let (has_static, has_dynamic) = section.one_of("kind", &kinds)?;
+    let read_static = |section: &mut Section<'_>| section.count("static_blocks_per_die", 1..=1_000_000);
+    let read_dynamic = |section: &mut Section<'_>| section.count("dynamic_percent_max", 1..=100);
+    let parameters = SlcCacheParameters {
+        bits_per_cell: section.count("bits_per_cell", 2..=5)?,
+        static_blocks: if has_static { read_static(section)? } else { 0 },
+        dynamic_percent_max: if has_dynamic { read_dynamic(section)? } else { 0 },
+        when_full: section.one_of("when_full", &WhenFull::WORDS)?,
+        idle_kept_blocks: section.count("idle_kept_blocks_per_die", 0..=1_000_000)?,
+    };
+    let times = CellTimes { read: span(section, "read_ns")?, program: span(section, "program_ns")? };
+    Ok((section.site(), parameters, times))
+}
+
+/// Reads the table `[map_cache]`.
+pub(super) fn read_map_cache(section: &mut Section<'_>) -> Result<MapCacheParameters, SimError> {
+    let bytes = section.integer("bytes", 512..=1 << 36)?;
+    let segment_bytes = section.count("segment_bytes", 64..=65_536)?;
+    let host = match section.integer_or_none("host_bytes", 1..=bytes)? {
+        None => None,
+        Some(host) => {
+            Some(HostShare { bytes: host, bytes_least: section.integer("host_bytes_least", 0..=host)? })
+        }
+    };
+    Ok(MapCacheParameters { bytes, segment_bytes, host })
+}
+
+/// Reads the table `[aging]`.
+pub(super) fn read_aging(section: &mut Section<'_>) -> Result<AgingParameters, SimError> {
+    Ok(AgingParameters {
+        onset_s: section.integer("onset_s", 1..=10_000_000_000)?,
+        retries_per_decade: section.number("retries_per_decade", 0.0..=1000.0)?,
+        retries_max: section.count("retries_max", 0..=1000)?,
+    })
+}
+
+/// Reads the table `[thermal]`.
+pub(super) fn read_thermal(section: &mut Section<'_>) -> Result<ThermalParameters, SimError> {
+    let thermal = ThermalParameters {
+        ambient_c: section.number("ambient_c", -50.0..=100.0)?,
+        resistance_k_per_w: section.number("resistance_k_per_w", 0.01..=1000.0)?,
+        capacity_j_per_k: section.number("capacity_j_per_k", 0.01..=100_000.0)?,
+        idle_w: section.number("idle_w", 0.0..=100.0)?,
+        read_nj_per_byte: section.number("read_nj_per_byte", 0.0..=1000.0)?,
+        program_nj_per_byte: section.number("program_nj_per_byte", 0.0..=1000.0)?,
+        throttle_c: section.number("throttle_c", 0.0..=200.0)?,
+        resume_c: section.number("resume_c", 0.0..=200.0)?,
+        throttled_bytes_per_s: section.integer("throttled_bytes_per_s", RATE)?,
+    };
+    if thermal.resume_c > thermal.throttle_c {
+        let (key, limit) = ("thermal.resume_c", "thermal.throttle_c");
+        return Err(section.error(FileError::Above { key, limit }));
+    }
+    Ok(thermal)
 }

@@ -2,15 +2,13 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Identity, RATE, SECOND_NS, finish};
+use super::{Identity, RATE, SECOND_NS};
+use crate::drive_file::Section;
+use crate::error::FileError;
 use crate::error::SimError;
-use crate::file_error::FileError;
-use crate::host_link::LinkParameters;
-use crate::section::{Section, SourceEntry};
-use crate::volume::volume_parameters::{
-    CountingParameters, CreditParameters, LatencyParameters, VolumeParameters,
-};
-use crate::wording::domain::Domain;
+use crate::front::LinkParameters;
+use crate::volume::{CountingParameters, CreditParameters, LatencyParameters, VolumeParameters};
+use crate::wording::Domain;
 
 const IOPS: std::ops::RangeInclusive<u64> = 1..=10_000_000;
 const IO_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
@@ -19,13 +17,11 @@ pub(super) fn read(
     root: &mut Section<'_>,
     identity: &Identity,
     link: LinkParameters,
-    sources: &mut Vec<SourceEntry>,
 ) -> Result<VolumeParameters, SimError> {
-    let credits = finish(root.section("credits")?, sources, |section| read_credits(section, identity))?;
-    let counting = finish(root.section("counting")?, sources, read_counting)?;
-    let bytes_per_s =
-        finish(root.section("throughput")?, sources, |section| read_throughput(section, identity))?;
-    let (latency, trims) = finish(root.section("store")?, sources, read_store)?;
+    let credits = root.table("credits", |section| read_credits(section, identity))?;
+    let counting = root.table("counting", read_counting)?;
+    let bytes_per_s = root.table("throughput", |section| read_throughput(section, identity))?;
+    let (latency, trims) = root.table("store", read_store)?;
     Ok(VolumeParameters { link, credits, counting, bytes_per_s, latency, trims })
 }
 
@@ -34,7 +30,7 @@ fn read_credits(section: &mut Section<'_>, identity: &Identity) -> Result<Credit
     let (iops_min, iops_max) = (section.integer("iops_min", IOPS)?, section.integer("iops_max", IOPS)?);
     if iops_min > iops_max {
         let domain = Domain::AtMost { key: "credits.iops_max", value: iops_max };
-        return Err(section.error(FileError::wrong_value("credits.iops_min", iops_min, domain)));
+        return section.refuse("iops_min", iops_min, domain);
     }
     let by_size = (u128::from(identity.capacity_bytes) * u128::from(iops_per_gib)) >> 30;
     let by_size = u64::try_from(by_size).expect("at most 2⁴⁴ bytes and 10⁶ I/Os for a GiB");
@@ -73,7 +69,7 @@ fn read_store(section: &mut Section<'_>) -> Result<(LatencyParameters, bool), Si
     // A wider spread would make single I/Os last for years.
     if p99 < median || p99.0 / median.0 > 100 {
         let domain = Domain::Times { most: 100, key: "store.latency_ns_median", value: median.0 };
-        return Err(section.error(FileError::wrong_value("store.latency_ns_p99", p99.0, domain)));
+        return section.refuse("latency_ns_p99", p99.0, domain);
     }
     Ok((LatencyParameters { median, p99 }, section.truth("trim")?))
 }

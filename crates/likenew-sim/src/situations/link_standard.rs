@@ -4,7 +4,7 @@ use std::fmt;
 
 use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
 
-use crate::host_link::LinkParameters;
+use crate::front::LinkParameters;
 
 /// A family of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,8 +13,8 @@ use likenew_core::units::Nanos;
 use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
-use crate::device::{Device, NO_IO, pass_on};
-use crate::event_queue::EventQueue;
+use crate::device::{Device, NO_IO, earlier, grow};
+use crate::timeline::EventQueue;
 use crate::timeline::{Timeline, transfer_time};
 
 /// Bytes of a line, and the least of such a cache.
@@ -65,12 +65,17 @@ fn touched_lines(io: &Io) -> Range<u64> {
 }
 
 impl Device for ReadCache {
-    pass_on!(keeps_data, keep_data, brings_bytes, data, health, self_counts, settle, save, flash_counters);
+    fn inside(&self) -> Option<&dyn Device> {
+        Some(&*self.inner)
+    }
+
+    fn inside_mut(&mut self) -> Option<&mut dyn Device> {
+        Some(&mut *self.inner)
+    }
 
     fn announce_slots(&mut self, count: u32) {
         self.inner.announce_slots(count);
-        let count = self.ios.len().max(count as usize);
-        self.ios.resize(count, NO_IO);
+        grow(&mut self.ios, count, NO_IO);
     }
 
     fn accept(&mut self, io: &Io, now: Nanos) {
@@ -91,7 +96,7 @@ impl Device for ReadCache {
     }
 
     fn next_at(&self) -> Option<Nanos> {
-        [self.inner.next_at(), self.answers.next_at()].into_iter().flatten().min()
+        earlier(self.inner.next_at(), self.answers.next_at())
     }
 
     fn step(&mut self, done: &mut Vec<Completion>) {

@@ -3,9 +3,9 @@
 use likenew_core::quantity::{Number, Share};
 use likenew_core::units::{amount, rate};
 
-use super::crypt::CryptParameters;
-use super::link_standard::LinkStandard;
-use super::wake::WakeParameters;
+use crate::situations::hooks::CryptParameters;
+use crate::situations::hooks::WakeParameters;
+use crate::situations::link_standard::LinkStandard;
 
 /// What a database of drives says of firmware that stalls.
 pub(crate) const FIRMWARE_WARNING: &str = "This firmware can stall for seconds. An update is available.";

@@ -6,7 +6,7 @@
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::FlashGeometry;
 use crate::flash::log_block::{Bast, BastParameters, BlockMap, ClusterParameters, Copies, Eviction, Fast};
 use crate::flash::translation_layer::{PendingWork, TranslationLayer};
 
@@ -84,40 +84,28 @@ impl Cell {
     /// If a layer cannot have this shape, which takes at least one of everything and fewer than 2³¹ pages.
     pub fn measure(&self, passes: u32, seed: u64) -> f64 {
         let pages = self.pages * self.clusters;
-        self.run(|layer| {
-            let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-            (0..pages).for_each(|page| layer.write(page));
-            (0..2 * u64::from(pages)).for_each(|_| layer.write(random.random_range(0..pages)));
-            let before = layer.programmed_pages();
-            let writes = u64::from(passes) * u64::from(pages);
-            (0..writes).for_each(|_| layer.write(random.random_range(0..pages)));
-            (layer.programmed_pages() - before) as f64 / writes as f64
-        })
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut draw = |count: u64| (0..count).map(|_| random.random_range(0..pages)).collect::<Vec<_>>();
+        let settling = draw(2 * u64::from(pages));
+        let measured = draw(u64::from(passes) * u64::from(pages));
+        self.amplification((0..pages).chain(settling), measured)
     }
 
-    /// As [`measure`](Self::measure), over `passes` sequential passes instead of random ones.
-    ///
-    /// # Panics
-    /// As [`measure`](Self::measure).
-    pub fn measure_in_order(&self, passes: u32) -> f64 {
-        let pages = self.pages * self.clusters;
-        self.run(|layer| {
-            (0..pages).for_each(|page| layer.write(page));
-            let before = layer.programmed_pages();
-            (0..passes).for_each(|_| (0..pages).for_each(|page| layer.write(page)));
-            (layer.programmed_pages() - before) as f64 / (f64::from(passes) * f64::from(pages))
-        })
-    }
-
-    fn run(&self, measure: impl FnOnce(&mut dyn WritableLayer) -> f64) -> f64 {
+    /// Pages programmed for each of the measured ones, after others.
+    fn amplification(
+        &self,
+        before: impl IntoIterator<Item = u32>,
+        measured: impl IntoIterator<Item = u32>,
+    ) -> f64 {
         let clusters = self.parameters();
         match self.family {
-            Family::Block => measure(&mut BlockMap::new(clusters)),
+            Family::Block => programmed_per_write(BlockMap::new(clusters), before, measured),
             Family::Bast => {
                 let eviction = Eviction::LeastRecent;
-                measure(&mut Bast::new(BastParameters { clusters, eviction, partial_merges: true }))
+                let bast = BastParameters { clusters, eviction, partial_merges: true };
+                programmed_per_write(Bast::new(bast), before, measured)
             }
-            Family::Fast => measure(&mut Fast::new(clusters)),
+            Family::Fast => programmed_per_write(Fast::new(clusters), before, measured),
         }
     }
 
@@ -141,21 +129,22 @@ impl Cell {
     }
 }
 
-/// A layer that is written without time.
-trait WritableLayer {
-    fn write(&mut self, page: u32);
-    fn programmed_pages(&self) -> u64;
-}
-
-impl<L: TranslationLayer> WritableLayer for L {
-    fn write(&mut self, page: u32) {
-        let die = self.die_for(page).expect("a map of clusters places every page");
-        TranslationLayer::write(self, page, 1, die, &mut PendingWork::default());
-    }
-
-    fn programmed_pages(&self) -> u64 {
-        self.counts().programmed
-    }
+/// Writes pages to a layer without time.
+fn programmed_per_write(
+    mut layer: impl TranslationLayer,
+    before: impl IntoIterator<Item = u32>,
+    measured: impl IntoIterator<Item = u32>,
+) -> f64 {
+    let mut counts_after = |pages: &mut dyn Iterator<Item = u32>| {
+        for page in pages {
+            let die = layer.die_for(page).expect("a map of clusters places every page");
+            layer.write(page, 1, die, &mut PendingWork::default());
+        }
+        layer.counts()
+    };
+    let start = counts_after(&mut before.into_iter());
+    let end = counts_after(&mut measured.into_iter());
+    (end.programmed - start.programmed) as f64 / (end.host_pages - start.host_pages) as f64
 }
 
 #[cfg(test)]
@@ -198,7 +187,10 @@ mod tests {
     #[test]
     fn writing_through_in_order_costs_nothing_extra() {
         for family in [Family::Block, Family::Bast, Family::Fast] {
-            assert_eq!(cell(family, 64, 8).measure_in_order(2), 1.0, "{family:?}");
+            let cell = cell(family, 64, 8);
+            let pages = cell.pages * cell.clusters;
+            let found = cell.amplification(0..pages, (0..pages).chain(0..pages));
+            assert_eq!(found, 1.0, "{family:?}");
         }
     }
 }

@@ -2,10 +2,11 @@
 //! diagnosis.
 
 use crate::explain;
-use crate::flash::page_map_parameters::PageMapParameters;
+use crate::flash::policies::PageMapParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::situations::link_standard::Bus;
-use crate::spec::{Spec, parameters};
+use crate::spec::Spec;
+use crate::spec::{faults, past, with_trim};
 use crate::state::State;
 
 /// Share of data from which on a drive has too little free space left. Chosen: a drive this full
@@ -57,7 +58,7 @@ pub fn causes(spec: &Spec, own: &Model) -> Vec<&'static str> {
 
 /// Whether a flash drive keeps deleted data that costs it speed: no TRIM reached it, and its past wrote too much.
 pub(crate) fn trims_nothing(spec: &Spec, flash: &FlashModel) -> bool {
-    let keeps_deleted = spec.deleted > 0.0 || !parameters::with_trim(spec, flash.parameters).trim.works();
+    let keeps_deleted = spec.deleted > 0.0 || !with_trim(spec, flash.parameters).firmware.trim.works();
     keeps_deleted && is_overwritten(spec, flash)
 }
 
@@ -76,7 +77,7 @@ fn is_overwritten(spec: &Spec, flash: &FlashModel) -> bool {
 /// Causes outside of the drive, and those that hide what it is.
 fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
     let met = &model.situations;
-    let faults = parameters::faults(spec, model).unwrap_or_default();
+    let faults = faults(spec, model).unwrap_or_default();
     let mut causes = Vec::new();
     causes.extend(faults.neighbor.map(|_| "background_io"));
     // A volume has no temperature: its provider slows it down.
@@ -101,7 +102,7 @@ fn outside(spec: &Spec, own: &Model, model: &Model) -> Vec<&'static str> {
 }
 
 fn of_flash(spec: &Spec, flash: &FlashModel) -> Vec<&'static str> {
-    let past = parameters::past(spec, flash);
+    let past = past(spec, flash);
     let parameters = &flash.parameters;
     let mut causes = Vec::new();
     if spec.fill.is_some() && spec.in_use() >= NEARLY_FULL {

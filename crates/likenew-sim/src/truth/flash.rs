@@ -1,14 +1,12 @@
 //! The true internals of a flash drive.
 
-use super::native_speed::native_bytes_per_s;
-use super::slc_cache;
 use super::{TrueValue, Truth};
-use crate::faults::drive_faults::{DriveFaults, TrimDefect};
-use crate::flash::flash_parameters::{FlashParameters, Trim};
-use crate::flash::log_block::ClusterParameters;
+use crate::faults::{DriveFaults, TrimDefect};
+use crate::flash::policies::{SlcCacheParameters, WhenFull};
+use crate::flash::translation_layer::Work;
+use crate::flash::{FlashParameters, Trim};
 use crate::model::{FlashModel, Layer};
-use crate::spec::Spec;
-use crate::spec::parameters::{past, with_trim};
+use crate::spec::{Spec, past, with_trim};
 use crate::state::{DriveTreatment, State};
 use crate::timeline::{times, transfer_time};
 
@@ -24,8 +22,8 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
     let page = f64::from(parameters.page_bytes);
     let is_empty = spec.state == State::New && spec.fill.is_none_or(|fill| fill == 0.0);
     let trim_fault = faults.and_then(|faults| faults.trim);
-    let may_be_emptied = is_empty || (parameters.trim.works() && trim_fault.is_none());
-    let slc = slc_cache::SlcInside::from_flash(flash, may_be_emptied);
+    let may_be_emptied = is_empty || (parameters.firmware.trim.works() && trim_fault.is_none());
+    let slc = SlcInside::from_flash(flash, may_be_emptied);
     let absent = TrueValue::Absent;
     Truth {
         medium: TrueValue::Word("flash"),
@@ -48,27 +46,19 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
         stripe_bytes: stripe(flash, slc.is_some()),
         over_provisioning_percent: over_provisioning(flash),
         compression: TrueValue::Word(if matches!(flash.layer, Layer::Compressing(_)) { "yes" } else { "no" }),
-        trim: match (parameters.trim, trim_fault) {
+        trim: match (parameters.firmware.trim, trim_fault) {
             (Trim::Ignored, _) | (_, Some(TrimDefect::Hidden)) => absent,
             (_, Some(TrimDefect::Dropped)) => TrueValue::Word("ignored"),
             (Trim::Immediate, None) => TrueValue::Word("immediate"),
             (Trim::Lazy, None) => TrueValue::Word("idle"),
         },
         idle_collection_ns: match works_in_idle_time(flash) {
-            true => TrueValue::Number(parameters.idle_after.0 as f64),
+            true => TrueValue::Number(parameters.firmware.idle_after.0 as f64),
             false => absent,
         },
         old_data_read_ratio: old_data_read_ratio(&parameters, past(spec, flash)),
         map_cache_bytes: map_cache(&parameters, flash),
-        ..Truth::UNKNOWN
-    }
-}
-
-fn clusters(layer: &Layer) -> Option<&ClusterParameters> {
-    match layer {
-        Layer::Page(_) | Layer::Compressing(_) => None,
-        Layer::Block(clusters) | Layer::Fast(clusters) => Some(clusters),
-        Layer::Bast(bast) => Some(&bast.clusters),
+        ..Truth::unknown()
     }
 }
 
@@ -80,19 +70,19 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
             let pages = f64::from(map.block_granules()) / f64::from(map.granules_per_page);
             pages * f64::from(map.flash.dies)
         }
-        layer => f64::from(clusters(layer).expect("the rest map clusters").cluster_pages()),
+        layer => f64::from(layer.clusters().expect("the rest map clusters").cluster_pages()),
     }
 }
 
 /// Reads of one page each, as many as the drive takes at once, show all dies only if nothing else bounds them first.
 fn parallelism(flash: &FlashModel) -> TrueValue {
-    let FlashParameters { link, nand, page_bytes, read_command, .. } = flash.parameters;
+    let FlashParameters { link, nand, page_bytes, firmware, .. } = flash.parameters;
     let dies = f64::from(nand.dies());
     let one = (nand.native.read + nand.page_transfer).as_secs_f64();
     let link_s = transfer_time(page_bytes.into(), link.bytes_per_s).as_secs_f64();
     let bounds = [
         f64::from(nand.channels) / nand.page_transfer.as_secs_f64(),
-        1.0 / read_command.as_secs_f64(),
+        1.0 / firmware.read_command.as_secs_f64(),
         1.0 / link_s,
     ];
     let others = bounds.into_iter().fold(f64::INFINITY, f64::min);
@@ -110,7 +100,7 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     if flash.parameters.nand.dies() == 1 {
         return TrueValue::Absent;
     }
-    if clusters(&flash.layer).is_some() {
+    if flash.layer.clusters().is_some() {
         return TrueValue::number(page, collisions_show(flash));
     }
     match has_slc_cache && row < unit {
@@ -122,9 +112,9 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
 /// Two reads that are given together take longer on the same die than on two, unless the second is handed to
 /// its die only when the first is nearly through.
 fn collisions_show(flash: &FlashModel) -> bool {
-    let FlashParameters { link, nand, read_command, .. } = flash.parameters;
+    let FlashParameters { link, nand, firmware, .. } = flash.parameters;
     let one = (nand.native.read + nand.page_transfer).as_secs_f64();
-    link.command_slots >= 2 && read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * one
+    link.command_slots >= 2 && firmware.read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * one
 }
 
 fn over_provisioning(flash: &FlashModel) -> TrueValue {
@@ -145,7 +135,7 @@ fn works_in_idle_time(flash: &FlashModel) -> bool {
     match &flash.layer {
         Layer::Page(page) => page.slc_cache.is_some() || page.idle_free_blocks > page.reserve_blocks(),
         Layer::Compressing(map) => map.idle_free_blocks > map.free_blocks_min,
-        layer => clusters(layer).is_some_and(|clusters| clusters.idle_merges),
+        layer => layer.clusters().is_some_and(|clusters| clusters.idle_merges),
     }
 }
 
@@ -159,7 +149,7 @@ fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> Tr
     let nand = &parameters.nand;
     let bytes = parameters.page_bytes.max(4096);
     let pages = bytes / parameters.page_bytes;
-    let rest = parameters.read_command
+    let rest = parameters.firmware.read_command
         + times(nand.page_transfer, pages)
         + transfer_time(bytes.into(), parameters.link.bytes_per_s);
     let time = |senses| (rest + times(nand.native.read, senses)).as_secs_f64();
@@ -175,4 +165,165 @@ fn map_cache(parameters: &FlashParameters, flash: &FlashModel) -> TrueValue {
         return TrueValue::Absent;
     }
     TrueValue::Number(pages as f64 * f64::from(parameters.page_bytes))
+}
+
+/// Bytes a second that are programmed into native cells without any collection: the least of what link,
+/// channels and dies do, of which only as many program as the buffer feeds.
+pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
+    let FlashParameters { link, nand, page_bytes, buffer_pages, .. } = flash.parameters;
+    let unit_pages = flash.flash.unit_pages;
+    let dies = nand.dies().min(nand.programs_max).min((buffer_pages / unit_pages).max(1));
+    let bytes = f64::from(unit_pages) * f64::from(page_bytes);
+    let transfer = times(nand.page_transfer, unit_pages);
+    let programs = f64::from(dies) * bytes / (transfer + nand.native.program).as_secs_f64();
+    let channels = f64::from(nand.channels) * bytes / transfer.as_secs_f64();
+    // Parity takes its share of the programs.
+    let data_share = match &flash.layer {
+        Layer::Compressing(map) => {
+            let all = f64::from(map.flash.pages_per_block) * f64::from(map.granules_per_page);
+            f64::from(map.block_granules()) / all
+        }
+        _ => 1.0,
+    };
+    (programs.min(channels) * data_share).min(link.bytes_per_s as f64)
+}
+
+/// A cache as an X-ray should find it.
+#[derive(Clone, Copy)]
+pub(super) struct SlcInside {
+    pub(super) bytes: TrueValue,
+    pub(super) speed_after_bytes_per_s: TrueValue,
+    pub(super) recovery_ns: TrueValue,
+}
+
+/// The cache of one die of an empty drive. Pages are units of the map.
+struct DieCache<'a> {
+    flash: &'a FlashModel,
+    slc: SlcCacheParameters,
+    /// Pages of a native block, and of the same block with one bit a cell.
+    block: f64,
+    slc_block: f64,
+    static_blocks: f64,
+    dynamic_blocks: f64,
+}
+
+impl SlcInside {
+    /// The cache of a drive, if it has one; `may_be_emptied` says whether a measurement can have all of it.
+    pub(super) fn from_flash(flash: &FlashModel, may_be_emptied: bool) -> Option<Self> {
+        let Layer::Page(page) = flash.layer else { return None };
+        let cache = DieCache::new(flash, page.slc_cache?);
+        let bytes = f64::from(flash.flash.dies) * cache.pages() * f64::from(flash.parameters.page_bytes)
+            + cache.buffered_bytes();
+        let shows = may_be_emptied || cache.dynamic_blocks == 0.0;
+        Some(Self {
+            bytes: TrueValue::number(bytes, shows),
+            // On a used drive that nothing empties collection slows it down, too.
+            speed_after_bytes_per_s: TrueValue::number(cache.speed_after(), may_be_emptied),
+            recovery_ns: cache
+                .recovery_ns()
+                .map_or(TrueValue::Absent, |ns| TrueValue::number(ns, may_be_emptied)),
+        })
+    }
+}
+
+impl<'a> DieCache<'a> {
+    /// Static blocks come first. Native blocks are reserved for what they hold, as is the open native block;
+    /// of the rest of the host's part of the die, a share becomes dynamic blocks.
+    fn new(flash: &'a FlashModel, slc: SlcCacheParameters) -> Self {
+        let block = f64::from(flash.flash.pages_per_block);
+        let slc_block = f64::from(slc.pages_per_block(&flash.flash));
+        let static_blocks = f64::from(slc.static_blocks);
+        let host = f64::from(flash.flash.user_pages / flash.flash.dies);
+        let free = (host - block - static_blocks * slc_block).max(0.0);
+        let dynamic_blocks = (free * f64::from(slc.dynamic_percent_max) / 100.0 / block).floor();
+        Self { flash, slc, block, slc_block, static_blocks, dynamic_blocks }
+    }
+
+    fn pages(&self) -> f64 {
+        (self.static_blocks + self.dynamic_blocks) * self.slc_block
+    }
+
+    /// What the host has written beyond what the cache holds when it becomes slower: what the write buffer
+    /// holds then. If the link is slower than the cache the buffer is empty until then, and fills while
+    /// native cells take a part away.
+    fn buffered_bytes(&self) -> f64 {
+        let (parameters, flash) = (&self.flash.parameters, &self.flash.flash);
+        let buffer = f64::from(parameters.buffer_pages) * f64::from(parameters.page_bytes);
+        let link = parameters.link.bytes_per_s as f64;
+        let row = times(parameters.nand.page_transfer, flash.row_pages);
+        let bytes = f64::from(flash.row_pages) * f64::from(parameters.page_bytes);
+        let dies = f64::from(parameters.nand.dies().min(parameters.nand.programs_max));
+        let channels = f64::from(parameters.nand.channels) * bytes / row.as_secs_f64();
+        let cache = (dies * bytes / (row + parameters.nand.slc.program).as_secs_f64()).min(channels);
+        let native = native_bytes_per_s(self.flash);
+        if link < cache && native < link { buffer * link / (link - native) } else { buffer }
+    }
+
+    /// What each folded dynamic block takes of the cache for good: its pages, natively, less what may be lent of them.
+    fn lost_by_folding(&self) -> f64 {
+        f64::from(self.slc.dynamic_percent_max) / 100.0 * self.slc_block / self.block
+    }
+
+    /// Nanoseconds of folding one full block while all dies of its channel do the same.
+    fn fold_ns(&self) -> f64 {
+        let (nand, flash) = (&self.flash.parameters.nand, &self.flash.flash);
+        let moved = self.slc_block as u32;
+        let work = Work {
+            slc_rows: moved / flash.row_pages,
+            moved,
+            programs: moved / flash.unit_pages,
+            erases: 1,
+            ..Work::NONE
+        };
+        let alone = nand.copying_time(&work) + nand.erase;
+        let channel = times(nand.page_transfer, 2 * moved * nand.dies_per_channel);
+        alone.max(channel).0 as f64
+    }
+
+    /// Straight to native cells as long as there is native space that no dynamic block holds. Otherwise each
+    /// SLC block that is written waits for one that is folded, or for each native block for as many as give
+    /// it back.
+    fn speed_after(&self) -> f64 {
+        let native = native_bytes_per_s(self.flash);
+        let (flash, nand) = (&self.flash.flash, &self.flash.parameters.nand);
+        let page = f64::from(self.flash.parameters.page_bytes);
+        let host = f64::from(flash.user_pages / flash.dies);
+        let free = host - self.block - self.dynamic_blocks * self.block - self.static_blocks * self.slc_block;
+        let dies = f64::from(nand.dies());
+        match self.slc.when_full {
+            WhenFull::Direct if free >= 2.0 * self.block => native,
+            WhenFull::Direct => {
+                let folds = self.block / (self.block - self.slc_block);
+                let programs = self.block / f64::from(flash.unit_pages)
+                    * (times(nand.page_transfer, flash.unit_pages) + nand.native.program).0 as f64;
+                let bytes = dies * self.block * page;
+                native.min(bytes / ((programs + folds * self.fold_ns()) / 1e9))
+            }
+            WhenFull::Fold => {
+                let folds = 1.0 / (1.0 - if self.static_blocks > 0.0 { 0.0 } else { self.lost_by_folding() });
+                let rows = self.slc_block / f64::from(flash.row_pages);
+                let programs =
+                    rows * (times(nand.page_transfer, flash.row_pages) + nand.slc.program).0 as f64;
+                dies * self.slc_block * page / ((programs + folds * self.fold_ns()) / 1e9)
+            }
+        }
+    }
+
+    /// Folding begins after the idle time and continues on all dies at once, the oldest blocks first, which
+    /// are the static ones. `None` if so many are left unfolded that half of it never comes back.
+    fn recovery_ns(&self) -> Option<f64> {
+        let half = (self.static_blocks + self.dynamic_blocks) / 2.0;
+        let lost = self.lost_by_folding();
+        let blocks = if half <= self.static_blocks {
+            half
+        } else {
+            // Data written to static blocks again takes native space, too, so that fewer dynamic blocks are
+            // lent.
+            self.static_blocks + (half - self.static_blocks + lost * self.static_blocks) / (1.0 - lost)
+        };
+        let folded_at_most = self.static_blocks + self.dynamic_blocks - f64::from(self.slc.idle_kept_blocks);
+        let idle = self.flash.parameters.firmware.idle_after.0 as f64;
+        // The fold that has begun when the rest ends is brought to its end.
+        (blocks <= folded_at_most).then(|| idle + (blocks.ceil() - 1.0).max(0.0) * self.fold_ns())
+    }
 }

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use crate::closed_loop::{Load, open, run};
 use likenew_core::io::Op;
-use likenew_sim::explain::explanation::{Ceiling, Explanation};
-use likenew_sim::explain::value::Value;
+use likenew_sim::explain::{Ceiling, Explanation, Value};
 use likenew_sim::{Spec, catalog};
 
 const GIB: u64 = 1 << 30;

@@ -8,7 +8,7 @@ use likenew_core::io::Op;
 use likenew_core::laws;
 use likenew_core::units::Nanos;
 use likenew_sim::model::{Mechanism, Model};
-use likenew_sim::volume::volume_parameters::VolumeParameters;
+use likenew_sim::volume::VolumeParameters;
 use likenew_sim::{SimDrive, Spec};
 use proptest::prelude::{Strategy, any, proptest};
 

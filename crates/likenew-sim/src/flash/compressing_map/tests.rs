@@ -5,10 +5,10 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::flash::block_entries::STALE_ENTRIES_SLACK;
-use crate::flash::flash_geometry::FlashGeometry;
-use crate::flash::layer_laws::{acts, keeps_its_laws};
-use crate::theory::page::greedy;
+use crate::flash::FlashGeometry;
+use crate::flash::compressing_map::STALE_ENTRIES_SLACK;
+use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
+use crate::theory::greedy;
 
 /// One die of 2048 blocks of 32 pages of 16 granules, two for zeros.
 fn shape(spare_share: f64) -> CompressingParameters {
@@ -351,5 +351,27 @@ proptest! {
             pending.forget_works();
         }
         assert_consistent(&map);
+    }
+}
+
+mod block_entries {
+    use super::*;
+
+    #[test]
+    fn only_the_last_entry_of_a_page_is_kept_and_only_if_it_is_here() {
+        let mut entries = BlockEntries::default();
+        [7, 3, 7, 5, 9].into_iter().for_each(|page| entries.push(page));
+        // Page 7 is valid at its second entry, page 5 elsewhere, page 9 nowhere.
+        (0..3).for_each(|_| assert!(!entries.lose()));
+        let granule = |page: u32| [(7, 120), (3, 110), (5, 90)].into_iter().find(|(of, _)| *of == page);
+        entries.forget_stale(100, 200, |page| granule(page).map(|(_, granule)| granule));
+        assert_eq!(entries.pages(), [3, 7]);
+    }
+
+    #[test]
+    fn it_is_time_to_forget_when_most_is_stale() {
+        let mut entries = BlockEntries::default();
+        (0..200).for_each(|page| entries.push(page));
+        assert_eq!((0..200).position(|_| entries.lose()), Some(132), "67 valid, 133 stale");
     }
 }

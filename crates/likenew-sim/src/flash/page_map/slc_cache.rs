@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use serde::{Deserialize, Serialize};
 
 use super::{Frontier, PageMap, PageMapParameters};
-use crate::flash::slc_cache_parameters::{SlcCacheParameters, WhenFull};
+use crate::flash::policies::{SlcCacheParameters, WhenFull};
 use crate::flash::translation_layer::{Cell, PendingWork, Work};
 
 /// The cache of one die.

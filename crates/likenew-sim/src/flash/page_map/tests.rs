@@ -5,9 +5,9 @@ use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::*;
-use crate::flash::layer_laws::{acts, keeps_its_laws};
 use crate::flash::policies::{Collection, ErasedBlocks, Policies};
-use crate::theory::page::greedy;
+use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
+use crate::theory::greedy;
 
 /// One die of 4096 blocks.
 fn shape(pages_per_block: u32, spare_share: f64) -> PageMapParameters {

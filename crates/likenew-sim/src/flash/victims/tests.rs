@@ -1,7 +1,7 @@
 //! Each policy chooses the block that it says.
 
 use super::*;
-use crate::flash::flash_geometry::FlashGeometry;
+use crate::flash::FlashGeometry;
 
 fn victims(dies: u32, blocks_per_die: u32, collection: Collection) -> Victims {
     let flash = FlashGeometry {

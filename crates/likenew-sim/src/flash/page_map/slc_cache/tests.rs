@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::flash::flash_geometry::FlashGeometry;
-use crate::flash::layer_laws::{acts, keeps_its_laws};
+use crate::flash::FlashGeometry;
 use crate::flash::policies::Policies;
 use crate::flash::translation_layer::TranslationLayer as _;
+use crate::flash::translation_layer::laws::{acts, keeps_its_laws};
 
 /// One die of 60 blocks of 48 pages in rows of 2 and units of 6; the host has 2000 pages, which are 41 native blocks.
 fn shape(slc: SlcCacheParameters) -> PageMapParameters {

@@ -1,0 +1,597 @@
+//! The TOML of a drive: strict reading, in which every key is known, every number has an allowed range and every value a source;
+//! and what else a value could be.
+
+use std::fmt;
+use std::ops::{Range, RangeInclusive};
+
+use likenew_core::input::one_line;
+use serde::Serialize;
+use toml::Spanned;
+use toml::de::{DeInteger, DeTable, DeValue};
+
+use crate::error::{FileError, RangeError, SimError};
+use crate::wording::Domain;
+
+/// A value of a drive's file and its source.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct SourceEntry {
+    /// The key, such as `nand.program_ns`.
+    pub key: String,
+    /// The value as it is spelled in the file.
+    pub value: String,
+    /// Its source; "assumed" where nothing better is known.
+    pub source: String,
+    /// What else it could be, where that is stated.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub range: Option<ParameterRange>,
+}
+
+impl SourceEntry {
+    /// Whether it is assumed.
+    pub fn is_assumed(&self) -> bool {
+        self.source.contains("assumed")
+    }
+}
+
+/// A place in a file.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a> {
+    text: Text<'a>,
+    at: usize,
+}
+
+impl Site<'_> {
+    pub(crate) fn error(&self, reason: impl Into<FileError>) -> SimError {
+        self.text.error(self.at, reason)
+    }
+}
+
+/// One table of the file. Each key is taken once; what is left at the end is unknown.
+pub(crate) struct Section<'a> {
+    text: Text<'a>,
+    name: String,
+    at: usize,
+    entries: DeTable<'a>,
+    keys: Vec<&'static str>,
+    /// Every value read, of this table and those within it, in the order of reading.
+    sources: Vec<SourceEntry>,
+}
+
+impl<'a> Section<'a> {
+    /// The whole file.
+    pub(crate) fn parse(text: Text<'a>) -> Result<Self, SimError> {
+        let table = DeTable::parse(text.text).map_err(|error| {
+            let at = error.span().map_or(0, |span| span.start);
+            text.error(at, FileError::NotToml(one_line(error.message())))
+        })?;
+        Ok(Self::new(text, String::new(), table))
+    }
+
+    fn new(text: Text<'a>, name: String, table: Spanned<DeTable<'a>>) -> Self {
+        let at = table.span().start;
+        Self { text, name, at, entries: table.into_inner(), keys: Vec::new(), sources: Vec::new() }
+    }
+
+    /// Reads a table within this one completely: keys that `read` does not take are refused.
+    pub(crate) fn table<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, SimError>,
+    ) -> Result<T, SimError> {
+        let path = self.path(key);
+        let found = self.take(key).ok_or_else(|| self.error(FileError::NoTable(path.clone())))?;
+        let at = found.span().start;
+        let mut section = match found.into_inner() {
+            DeValue::Table(table) => Self::new(self.text, path, Spanned::new(at..at, table)),
+            other => return Err(self.text.error(at, FileError::NotATable { path, found: spell(&other) })),
+        };
+        let value = read(&mut section)?;
+        self.sources.extend(section.finish()?);
+        Ok(value)
+    }
+
+    /// Reads a table within this one that may be absent.
+    pub(crate) fn table_or_none<T>(
+        &mut self,
+        key: &'static str,
+        read: impl FnOnce(&mut Self) -> Result<T, SimError>,
+    ) -> Result<Option<T>, SimError> {
+        if self.has(key) { self.table(key, read).map(Some) } else { Ok(None) }
+    }
+
+    /// A whole number with its source.
+    pub(crate) fn integer(&mut self, key: &'static str, range: RangeInclusive<u64>) -> Result<u64, SimError> {
+        let domain = Domain::Whole { least: *range.start(), most: *range.end() };
+        self.value(key, domain, |value| match value {
+            DeValue::Integer(number) => parse_whole(number).filter(|number| range.contains(number)),
+            _ => None,
+        })
+    }
+
+    /// A whole number that may be absent.
+    pub(crate) fn integer_or_none(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+    ) -> Result<Option<u64>, SimError> {
+        if self.has(key) { self.integer(key, range).map(Some) } else { Ok(None) }
+    }
+
+    /// A whole number that is a multiple of another value, and may be absent.
+    pub(crate) fn multiple_or_none(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        (of, value): (&'static str, u64),
+    ) -> Result<Option<u64>, SimError> {
+        match self.integer_or_none(key, range)? {
+            Some(number) if !number.is_multiple_of(value) => {
+                self.refuse(key, number, Domain::MultipleOf { key: of, value })
+            }
+            number => Ok(number),
+        }
+    }
+
+    /// A whole number that is a multiple of another value.
+    pub(crate) fn multiple(
+        &mut self,
+        key: &'static str,
+        range: RangeInclusive<u64>,
+        of: (&'static str, u64),
+    ) -> Result<u64, SimError> {
+        let number = self.integer(key, range)?;
+        if number.is_multiple_of(of.1) {
+            return Ok(number);
+        }
+        self.refuse(key, number, Domain::MultipleOf { key: of.0, value: of.1 })
+    }
+
+    /// A count that fits 32 bits.
+    pub(crate) fn count(&mut self, key: &'static str, range: RangeInclusive<u32>) -> Result<u32, SimError> {
+        let range = u64::from(*range.start())..=u64::from(*range.end());
+        self.integer(key, range).map(|number| u32::try_from(number).expect("the range fits 32 bits"))
+    }
+
+    /// A number with its source.
+    pub(crate) fn number(&mut self, key: &'static str, range: RangeInclusive<f64>) -> Result<f64, SimError> {
+        let domain = Domain::Number { least: *range.start(), most: *range.end() };
+        self.value(key, domain, |value| {
+            let number: f64 = match value {
+                DeValue::Float(number) => number.as_str().parse().ok()?,
+                DeValue::Integer(number) => parse_whole(number)? as f64,
+                _ => return None,
+            };
+            range.contains(&number).then_some(number)
+        })
+    }
+
+    /// `true` or `false` with its source.
+    pub(crate) fn truth(&mut self, key: &'static str) -> Result<bool, SimError> {
+        self.value(key, Domain::Truth, |value| value.as_bool())
+    }
+
+    /// `true` or `false` that may be absent.
+    pub(crate) fn truth_or_none(&mut self, key: &'static str) -> Result<Option<bool>, SimError> {
+        if self.has(key) { self.truth(key).map(Some) } else { Ok(None) }
+    }
+
+    /// One of some words with its source; gives what the word stands for.
+    pub(crate) fn one_of<T: Copy>(&mut self, key: &'static str, words: &[(&str, T)]) -> Result<T, SimError> {
+        let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        self.value(key, Domain::words(&known), |value| {
+            words.iter().find(|(word, _)| value.as_str() == Some(word)).map(|(_, meaning)| *meaning)
+        })
+    }
+
+    /// One of some words that may be absent.
+    pub(crate) fn one_of_or_none<T: Copy>(
+        &mut self,
+        key: &'static str,
+        words: &[(&str, T)],
+    ) -> Result<Option<T>, SimError> {
+        if self.has(key) { self.one_of(key, words).map(Some) } else { Ok(None) }
+    }
+
+    /// A line of text with its source.
+    pub(crate) fn line(&mut self, key: &'static str) -> Result<String, SimError> {
+        self.value(key, Domain::Line, |value| line(value).map(str::to_owned))
+    }
+
+    /// A text with its source that may be absent.
+    pub(crate) fn parsed_or_none<T>(
+        &mut self,
+        key: &'static str,
+        domain: Domain,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SimError> {
+        if !self.has(key) {
+            return Ok(None);
+        }
+        self.value(key, domain, |value| line(value).and_then(&parse)).map(Some)
+    }
+
+    /// One of the given words, without a source.
+    pub(crate) fn word(
+        &mut self,
+        key: &'static str,
+        words: &[&'static str],
+    ) -> Result<&'static str, SimError> {
+        let path = self.path(key);
+        let domain = Domain::words(words);
+        let Some(found) = self.take(key) else { return Err(self.error(FileError::NoWord { path, domain })) };
+        let word = words.iter().find(|word| found.get_ref().as_str() == Some(word));
+        word.copied().ok_or_else(|| {
+            let error = FileError::wrong_value(path, spell(found.get_ref()), domain);
+            self.text.error(found.span().start, error)
+        })
+    }
+
+    /// Refuses keys that were not used.
+    pub(crate) fn finish(self) -> Result<Vec<SourceEntry>, SimError> {
+        match self.entries.keys().next() {
+            None => Ok(self.sources),
+            Some(key) => {
+                let table = if self.name.is_empty() { "the file".into() } else { format!("[{}]", self.name) };
+                let (key, at, known) = (key.get_ref().to_string(), key.span().start, self.keys.join(", "));
+                Err(self.text.error(at, FileError::UnknownKey { table, key, known }))
+            }
+        }
+    }
+
+    /// An error about this table as a whole.
+    pub(crate) fn error(&self, reason: impl Into<FileError>) -> SimError {
+        self.site().error(reason)
+    }
+
+    /// Refuses the number at a key, which does not go together with others.
+    pub(crate) fn refuse<T>(&self, key: &str, found: impl ToString, domain: Domain) -> Result<T, SimError> {
+        Err(self.error(FileError::wrong_value(self.path(key), found, domain)))
+    }
+
+    /// The place of this table.
+    pub(crate) fn site(&self) -> Site<'a> {
+        Site { text: self.text, at: self.at }
+    }
+
+    fn value<T>(
+        &mut self,
+        key: &'static str,
+        domain: Domain,
+        read_value: impl Fn(&DeValue<'_>) -> Option<T>,
+    ) -> Result<T, SimError> {
+        let path = self.path(key);
+        let Some(found) = self.take(key) else {
+            return Err(self.error(FileError::NoValue { path, domain }));
+        };
+        let at = found.span().start;
+        let DeValue::Table(mut table) = found.into_inner() else {
+            return Err(self.text.error(at, FileError::NoSource { path, domain }));
+        };
+        let (value, source) = (table.remove("value"), table.remove("source"));
+        let (range, choices) = (table.remove("range"), table.remove("choices"));
+        let (Some(value), Some(source), true) = (value, source, table.is_empty()) else {
+            return Err(self.text.error(at, FileError::OtherParts { path }));
+        };
+        let Some(source) = line(source.get_ref()) else {
+            return Err(self.text.error(at, FileError::SourceNotALine { path }));
+        };
+        let spelled = spell(value.get_ref());
+        let Some(read) = read_value(value.get_ref()) else {
+            return Err(self.text.error(value.span().start, FileError::wrong_value(path, spelled, domain)));
+        };
+        let is_allowed = |value: &DeValue<'_>| read_value(value).is_some();
+        let range = match (range, choices) {
+            (None, None) => None,
+            (Some(ends), None) => Some(read_range(value.get_ref(), ends.get_ref(), is_allowed)),
+            (None, Some(list)) => Some(read_choices(value.get_ref(), list.get_ref(), is_allowed)),
+            (Some(_), Some(_)) => Some(Err(RangeError::Both)),
+        };
+        let range = range.transpose().map_err(|reason| {
+            let (path, found) = (path.clone(), spelled.clone());
+            self.text.error(at, FileError::Range { path, found, domain, reason })
+        })?;
+        self.sources.push(SourceEntry { key: path, value: spelled, source: source.to_owned(), range });
+        Ok(read)
+    }
+
+    /// Whether a key that may be absent is there.
+    fn has(&mut self, key: &'static str) -> bool {
+        self.keys.push(key);
+        self.entries.contains_key(key)
+    }
+
+    fn take(&mut self, key: &'static str) -> Option<Spanned<DeValue<'a>>> {
+        if !self.keys.contains(&key) {
+            self.keys.push(key);
+        }
+        self.entries.remove(key)
+    }
+
+    fn path(&self, key: &str) -> String {
+        if self.name.is_empty() { key.to_owned() } else { format!("{}.{key}", self.name) }
+    }
+}
+
+fn parse_whole(number: &DeInteger<'_>) -> Option<u64> {
+    u64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn line<'v>(value: &'v DeValue<'_>) -> Option<&'v str> {
+    value.as_str().filter(|text| (1..=200).contains(&text.chars().count()) && !text.contains('\n'))
+}
+
+/// The text of a file, for messages.
+#[derive(Clone, Copy)]
+pub(crate) struct Text<'a> {
+    pub(crate) file: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Text<'_> {
+    pub(crate) fn error(&self, at: usize, reason: impl Into<FileError>) -> SimError {
+        let line =
+            1 + self.text.as_bytes()[..at.min(self.text.len())].iter().filter(|b| **b == b'\n').count();
+        SimError::Catalog { file: self.file.to_owned(), line, reason: reason.into().to_string() }
+    }
+}
+
+/// A value as a message quotes it.
+pub(crate) fn spell(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => format!("\"{text}\""),
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::Boolean(truth) => truth.to_string(),
+        DeValue::Datetime(time) => time.to_string(),
+        DeValue::Array(_) => "a list".into(),
+        DeValue::Table(_) => "a table".into(),
+    }
+}
+
+// What else a parameter could be, and how a drive's file is written with other values in it.
+//
+// A file states a range where nobody publishes a value and the result depends on it. Drawing values from ranges is left to
+// whoever wants to know how far a prediction follows from what is known: the simulator does no statistics.
+
+/// What else a parameter could be.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ParameterRange {
+    /// Any number from the first to the last, in the unit of the parameter.
+    Between {
+        /// The smallest.
+        low: f64,
+        /// The largest.
+        high: f64,
+        /// Only whole numbers.
+        whole: bool,
+    },
+    /// One of these, as files spell them.
+    Choices(Vec<String>),
+}
+
+impl ParameterRange {
+    /// The value at a position from 0 (the smallest, or the first choice) up to but without 1, as files spell it. Equal
+    /// parts of the positions belong to equal parts of the range, and to each choice.
+    ///
+    /// # Panics
+    /// When the position is outside of that.
+    pub fn at(&self, position: f64) -> String {
+        assert!((0.0..1.0).contains(&position), "a position is a share below 1");
+        match self {
+            Self::Between { low, high, whole: true } => {
+                let steps = high - low + 1.0;
+                format!("{}", (low + (position * steps).floor()).min(*high) as u64)
+            }
+            Self::Between { low, high, whole: false } => format!("{:?}", low + position * (high - low)),
+            Self::Choices(choices) => choices[(position * choices.len() as f64) as usize].clone(),
+        }
+    }
+}
+
+impl fmt::Display for ParameterRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Between { low, high, .. } => write!(f, "{low} to {high}"),
+            Self::Choices(choices) => f.write_str(&choices.join(", ")),
+        }
+    }
+}
+
+/// Reads `range = [LOW, HIGH]` beside a value. The ends have to be allowed as values.
+pub(crate) fn read_range(
+    value: &DeValue<'_>,
+    ends: &DeValue<'_>,
+    is_allowed: impl Fn(&DeValue<'_>) -> bool,
+) -> Result<ParameterRange, RangeError> {
+    let DeValue::Array(ends) = ends else { return Err(RangeError::NotTwoEnds) };
+    let [low, high] = &**ends else { return Err(RangeError::NotTwoEnds) };
+    let (low, high) = (low.get_ref(), high.get_ref());
+    if let Some(end) = [low, high].into_iter().find(|end| !is_allowed(end)) {
+        return Err(RangeError::WrongEnd(spell(end)));
+    }
+    let whole = [value, low, high].into_iter().all(DeValue::is_integer);
+    let (Some(value), Some(low), Some(high)) = (number(value), number(low), number(high)) else {
+        return Err(RangeError::NotNumbers);
+    };
+    if !(low..=high).contains(&value) || low == high {
+        return Err(RangeError::ValueOutside { low, high });
+    }
+    Ok(ParameterRange::Between { low, high, whole })
+}
+
+/// Reads `choices = [A, B]` beside a value.
+pub(crate) fn read_choices(
+    value: &DeValue<'_>,
+    list: &DeValue<'_>,
+    is_allowed: impl Fn(&DeValue<'_>) -> bool,
+) -> Result<ParameterRange, RangeError> {
+    let DeValue::Array(list) = list else { return Err(RangeError::NotAList) };
+    if let Some(choice) = list.iter().find(|choice| !is_allowed(choice.get_ref())) {
+        return Err(RangeError::WrongChoice(spell(choice.get_ref())));
+    }
+    let choices: Vec<String> = list.iter().map(|choice| spell(choice.get_ref())).collect();
+    if choices.len() < 2 || !choices.contains(&spell(value)) {
+        return Err(RangeError::ValueNotAmongChoices);
+    }
+    Ok(ParameterRange::Choices(choices))
+}
+
+fn number(value: &DeValue<'_>) -> Option<f64> {
+    match value {
+        DeValue::Integer(number) => {
+            u64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64)
+        }
+        DeValue::Float(number) => number.as_str().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The text of a drive's file with other values at some of its keys, such as `("nand.program_ns", "800000")`, each spelled as
+/// files spell it. Everything else stays, so that the result is read as strictly as any file.
+///
+/// # Errors
+/// The text is not TOML, or has no value at a key.
+pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result<String, SimError> {
+    replace_spans(file, text, values, |table, key| Some(entry(table, key)?.1.get("value")?.span()))
+}
+
+/// The text of a drive's file with other entries at some of its keys, such as
+/// `("nand.program_ns", "{ value = 800000, source = \"measured\" }")`: value, range and source are all replaced.
+///
+/// # Errors
+/// The text is not TOML, or has no value at a key.
+pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Result<String, SimError> {
+    replace_spans(file, text, entries, |table, key| Some(entry(table, key)?.0))
+}
+
+/// Replaces what `find` finds at each key.
+fn replace_spans(
+    file: &str,
+    text: &str,
+    values: &[(&str, &str)],
+    find: impl Fn(&DeTable<'_>, &str) -> Option<Range<usize>>,
+) -> Result<String, SimError> {
+    let whole = Text { file, text };
+    let table = DeTable::parse(text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        whole.error(at, FileError::NotToml(one_line(error.message())))
+    })?;
+    let mut spans = Vec::new();
+    for (key, value) in values {
+        let span = find(table.get_ref(), key)
+            .ok_or_else(|| whole.error(0, FileError::NoSuchValue((*key).to_owned())))?;
+        spans.push((span, *value));
+    }
+    spans.sort_by_key(|(span, _)| span.start);
+    let (mut replaced, mut copied) = (String::with_capacity(text.len()), 0);
+    for (span, value) in spans {
+        if span.start < copied {
+            return Err(whole.error(span.start, FileError::TwoReplacements));
+        }
+        replaced += &text[copied..span.start];
+        replaced += value;
+        copied = span.end;
+    }
+    Ok(replaced + &text[copied..])
+}
+
+/// Where the entry of a key such as `nand.program_ns` stands in the text, and what it holds.
+fn entry<'a, 'b>(table: &'b DeTable<'a>, key: &str) -> Option<(Range<usize>, &'b DeTable<'a>)> {
+    let (section, name) = key.split_once('.')?;
+    let entry = table.get(section)?.get_ref().as_table()?.get(name)?;
+    Some((entry.span(), entry.get_ref().as_table()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog;
+    use crate::model::Model;
+
+    fn tiny() -> &'static str {
+        catalog::catalog().iter().find(|entry| entry.name == "tiny-flash").unwrap().text
+    }
+
+    #[test]
+    fn positions_spread_over_a_range_and_its_choices() {
+        let whole = ParameterRange::Between { low: 1.0, high: 2.0, whole: true };
+        assert_eq!([0.0, 0.49, 0.5, 0.99].map(|position| whole.at(position)), ["1", "1", "2", "2"]);
+        let share = ParameterRange::Between { low: 0.5, high: 1.5, whole: false };
+        assert_eq!([0.0, 0.25].map(|position| share.at(position)), ["0.5", "0.75"]);
+        let words = ParameterRange::Choices(vec!["\"greedy\"".into(), "\"fifo\"".into()]);
+        assert_eq!([0.0, 0.6].map(|position| words.at(position)), ["\"greedy\"", "\"fifo\""]);
+    }
+
+    #[test]
+    fn a_replaced_value_is_read_and_checked_like_any_other() {
+        let text = replace_values("tiny", tiny(), &[("nand.program_ns", "777"), ("link.command_slots", "3")]);
+        let model = Model::parse("tiny", &text.unwrap()).unwrap();
+        assert_eq!(model.mechanism.link().command_slots, 3);
+        assert_eq!(model.source("nand.program_ns").unwrap().value, "777");
+        let wild = replace_values("tiny", tiny(), &[("link.command_slots", "0")]).unwrap();
+        assert!(Model::parse("tiny", &wild).unwrap_err().to_string().contains("link.command_slots is 0"));
+        for (values, says) in [
+            (&[("nand.nonsense", "1")][..], "has no value nand.nonsense"),
+            (&[("nonsense", "1")], "has no value nonsense"),
+            (&[("nand.read_ns", "1"), ("nand.read_ns", "2")], "replaced twice"),
+        ] {
+            let error = replace_values("tiny", tiny(), values).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_replaced_entry_takes_its_source_and_range_with_it() {
+        let text = catalog::catalog().iter().find(|entry| entry.name == "intel-x25-m-80gb").unwrap().text;
+        let entry = "{ value = 20, source = \"counted\" }";
+        let model = Model::parse("x", &replace_entries("x", text, &[("nand.programs_max", entry)]).unwrap());
+        let model = model.unwrap();
+        let found = model.source("nand.programs_max").unwrap();
+        assert_eq!((found.value.as_str(), found.source.as_str(), &found.range), ("20", "counted", &None));
+        assert!(replace_entries("x", text, &[("nand.nonsense", entry)]).is_err());
+    }
+
+    #[test]
+    fn a_drive_opens_with_other_values_unless_they_are_out_of_range() {
+        let spec = crate::Spec::parse("sim:intel-x25-m-80gb").unwrap();
+        let open = |value: &str| {
+            let values = [("nand.programs_max", value)];
+            spec.open_with(&values, |_| unreachable!("it is no file")).map(drop)
+        };
+        open("12").unwrap();
+        let error = open("20").unwrap_err().to_string();
+        assert!(error.contains("nand.programs_max is 20") && error.contains("from 10 to 12"), "{error}");
+    }
+
+    #[test]
+    fn a_range_holds_its_value_and_allowed_ends_only() {
+        let with = |extra: &str| {
+            let old = "command_slots = { value = 32, ";
+            assert!(tiny().contains(old));
+            Model::parse("tiny", &tiny().replace(old, &format!("{old}{extra}")))
+        };
+        let model = with("range = [8, 64], ").unwrap();
+        let range = model.source("link.command_slots").unwrap().range.clone();
+        assert_eq!(range, Some(ParameterRange::Between { low: 8.0, high: 64.0, whole: true }));
+        assert_eq!(range.unwrap().to_string(), "8 to 64");
+        let model = with("choices = [1, 32], ").unwrap();
+        let choices = model.source("link.command_slots").unwrap().range.clone().unwrap();
+        assert_eq!(choices.to_string(), "1, 32");
+        for (extra, says) in [
+            ("range = [33, 64], ", "not within its range from 33 to 64"),
+            ("range = [32, 32], ", "or that is empty"),
+            ("range = [0, 64], ", "0 in its range is not allowed"),
+            ("range = [1, 8, 64], ", "range takes its smallest and its largest"),
+            ("range = \"all\", ", "range takes its smallest and its largest"),
+            ("choices = [32], ", "two values or more"),
+            ("choices = [1, 8], ", "its own among them"),
+            ("choices = [0, 32], ", "0 in its choices is not allowed"),
+            ("choices = 7, ", "choices takes a list"),
+            ("choices = [1, 32], range = [1, 32], ", "one of range and choices"),
+        ] {
+            let error = with(extra).unwrap_err().to_string();
+            assert!(error.contains(says) && error.contains("link.command_slots"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! Explains the parts of a drive and the limits that follow from them, in words and numbers, without making
+//! the drive.
+
+mod disk;
+mod flash;
+mod volume;
+mod wording;
+
+use std::fmt;
+
+use likenew_core::quantity::{Iops, Rate};
+use likenew_core::units::{Nanos, amount};
+use serde::Serialize;
+use serde::ser::{SerializeStruct as _, Serializer};
+
+use crate::drive_file::SourceEntry;
+use crate::facts;
+use crate::model::{Mechanism, Model, RatedSpeeds};
+use crate::spec::{Spec, faults, with_cache};
+
+/// The explanation of one kind of drive.
+struct Parts {
+    state: String,
+    layers: Vec<LayerBox>,
+    ceilings: Vec<Ceiling>,
+    times: Vec<Fact>,
+}
+
+fn parts(spec: &Spec, model: &Model) -> Parts {
+    match &model.mechanism {
+        Mechanism::Flash(flash) => flash::explain(flash, facts::flash_state(spec, flash), spec),
+        Mechanism::Disk(disk) => disk::explain(&with_cache(spec, *disk), &facts::disk_state(spec, disk)),
+        Mechanism::Volume(volume) => volume::explain(volume, spec),
+    }
+}
+
+/// Explains the drive that a spec asks for. What a measurement should find, and why it is slow, is left open: that
+/// follows from the [truth](crate::truth).
+pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
+    let model = &spec.in_situation(own);
+    let mut parts = parts(spec, model);
+    if let Some(faults) = faults(spec, model) {
+        let facts = faults.describe().into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
+        parts.layers.insert(0, LayerBox::new("faults", wording::FAULTS, facts.collect()));
+    }
+    let met = model.situations.describe();
+    if !met.is_empty() {
+        let facts = met.into_iter().map(|(name, what)| Fact::new(name, Value::Text(what)));
+        parts.layers.insert(0, LayerBox::new("situations", wording::SITUATIONS, facts.collect()));
+    }
+    let limit = |rate_name: &str| {
+        parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
+    };
+    for (name, of) in [(wording::READ_ALL, SEQUENTIAL_READ), (wording::WRITE_ALL, SEQUENTIAL_WRITE)] {
+        if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
+            && !parts.times.iter().any(|time| time.name == name)
+        {
+            parts.times.push(Fact::new(name, Value::seconds(model.capacity_bytes as f64 / rate)));
+        }
+    }
+    parts
+        .ceilings
+        .iter_mut()
+        .for_each(|ceiling| ceiling.advertised = advertised_value(&model.advertised, ceiling.rate_name));
+    Explanation {
+        target: spec.text.clone(),
+        kind: model.mechanism.kind(),
+        model: model.model.clone(),
+        technology: model.technology.clone(),
+        capacity_bytes: model.capacity_bytes,
+        sector_bytes: model.sector_bytes,
+        state: parts.state,
+        layers: parts.layers,
+        ceilings: parts.ceilings,
+        times: parts.times,
+        inside: Vec::new(),
+        causes: Vec::new(),
+        parameters_assumed: model.sources.iter().filter(|sourced| sourced.is_assumed()).count(),
+        sources: model.sources.clone(),
+    }
+}
+
+/// What limits reading a drive sequentially, its own link among the limits.
+pub(crate) fn sequential_read_bytes_per_s(spec: &Spec, model: &Model) -> f64 {
+    let parts = parts(spec, model);
+    let ceiling = parts.ceilings.iter().find(|ceiling| ceiling.rate_name == SEQUENTIAL_READ);
+    ceiling.and_then(|ceiling| ceiling.limit().value.number()).unwrap_or(f64::INFINITY)
+}
+
+const SEQUENTIAL_READ: &str = "sequential read";
+const SEQUENTIAL_WRITE: &str = "sequential write";
+const RANDOM_READ: &str = "random 4 KiB read";
+const RANDOM_WRITE: &str = "random 4 KiB write";
+
+/// Published figures of a new drive.
+fn advertised_value(advertised: &RatedSpeeds, rate_name: &str) -> Option<Value> {
+    let rate = |bytes_per_s: Option<u64>| bytes_per_s.map(|rate| Value::BytesPerSecond(rate as f64));
+    let iops = |iops: Option<u64>| iops.map(|iops| Value::PerSecond(iops as f64));
+    match rate_name {
+        SEQUENTIAL_READ => rate(advertised.read_bytes_per_s),
+        SEQUENTIAL_WRITE => rate(advertised.write_bytes_per_s),
+        RANDOM_READ => iops(advertised.random_read_iops),
+        RANDOM_WRITE => iops(advertised.random_write_iops),
+        _ => None,
+    }
+}
+
+/// The parts of a drive and the limits that follow from them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Explanation {
+    /// As the user typed it.
+    pub target: String,
+    /// `flash`, `disk` or `volume`.
+    pub kind: &'static str,
+    /// Maker and model.
+    pub model: String,
+    /// Such as `50 nm MLC flash`.
+    pub technology: String,
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// Smallest unit of address.
+    pub sector_bytes: u32,
+    /// Its past, in words.
+    pub state: String,
+    /// Its layers, from the host to the medium.
+    pub layers: Vec<LayerBox>,
+    /// How fast it can be at most, before use slows it down.
+    pub ceilings: Vec<Ceiling>,
+    /// How long some things take.
+    pub times: Vec<Fact>,
+    /// What an X-ray of it should find, by the keys of its table; only for generated drives.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inside: Vec<Fact>,
+    /// Why it is slower than it could be: names of the causes that are at work, as a diagnosis should give them.
+    pub causes: Vec<&'static str>,
+    /// Parameters that no source was found for.
+    pub parameters_assumed: usize,
+    /// Every parameter with its source.
+    pub sources: Vec<SourceEntry>,
+}
+
+/// A layer of a drive.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerBox {
+    /// Its name.
+    pub name: String,
+    /// What it does, in a sentence.
+    pub description: String,
+    /// Its figures.
+    pub facts: Vec<Fact>,
+    /// Its picture, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub picture: Option<Picture>,
+}
+
+impl LayerBox {
+    pub(crate) fn new(name: &str, description: &str, facts: Vec<Fact>) -> Self {
+        Self { name: name.into(), description: description.into(), facts, picture: None }
+    }
+}
+
+/// The picture of a layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Picture {
+    /// Dies on the channels that they share.
+    Dies {
+        /// Channels.
+        channels: u32,
+        /// Dies on each.
+        dies_per_channel: u32,
+    },
+    /// Rates of equal parts of the address space, ordered by address, in bytes a second.
+    BytesPerSByAddress(Vec<f64>),
+}
+
+/// How fast something can be at most.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ceiling {
+    /// What is done: `sequential read` …
+    pub rate_name: &'static str,
+    /// The rated or reviewed speed.
+    pub advertised: Option<Value>,
+    /// What bounds it; one at least, all in the same unit.
+    pub bounds: Vec<Bound>,
+}
+
+impl Ceiling {
+    /// A step that takes no time limits nothing.
+    pub(crate) fn new(rate_name: &'static str, mut bounds: Vec<Bound>) -> Self {
+        bounds.retain(|bound| bound.value.number().is_some_and(f64::is_finite));
+        assert!(!bounds.is_empty(), "something bounds everything");
+        Self { rate_name, advertised: None, bounds }
+    }
+
+    /// The lowest bound, which is the ceiling.
+    pub fn limit(&self) -> &Bound {
+        let key = |bound: &&Bound| bound.value.number().unwrap_or(f64::INFINITY);
+        self.bounds.iter().min_by(|a, b| key(a).total_cmp(&key(b))).expect("one bound at least")
+    }
+
+    /// The advertised rate over the ceiling.
+    pub fn advertised_share(&self) -> Option<f64> {
+        Some(self.advertised.as_ref()?.number()? / self.limit().value.number()?)
+    }
+}
+
+/// A ceiling with what limits it, as documents have it.
+#[derive(Serialize)]
+struct LimitedCeiling<'a> {
+    of: &'static str,
+    #[serde(flatten)]
+    limit: &'a Value,
+    limited_by: &'a str,
+    advertised: Option<f64>,
+    bounds: &'a [Bound],
+}
+
+impl Serialize for Ceiling {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let Bound { bottleneck, value, .. } = self.limit();
+        let advertised = self.advertised.as_ref().and_then(Value::number);
+        let (of, bounds) = (self.rate_name, &self.bounds);
+        LimitedCeiling { of, limit: value, limited_by: bottleneck, advertised, bounds }.serialize(out)
+    }
+}
+
+/// What bounds a rate.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Bound {
+    /// The layer.
+    #[serde(rename = "by")]
+    pub bottleneck: String,
+    /// How it arises.
+    pub method: String,
+    /// The rate.
+    #[serde(flatten)]
+    pub value: Value,
+}
+
+impl Bound {
+    pub(crate) fn new(bottleneck: &str, method: impl Into<String>, value: Value) -> Self {
+        Self { bottleneck: bottleneck.into(), method: method.into(), value }
+    }
+}
+
+/// A figure, or a word where there is none.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Bytes.
+    Bytes(u64),
+    /// Bytes a second.
+    BytesPerSecond(f64),
+    /// I/Os per second.
+    PerSecond(f64),
+    /// A time.
+    Span(Nanos),
+    /// How many.
+    Count(u64),
+    /// A share of a whole; 1 is all of it.
+    Share(f64),
+    /// In words.
+    Text(String),
+}
+
+impl Value {
+    /// A time in seconds.
+    pub(crate) fn seconds(seconds: f64) -> Self {
+        Self::Span(Nanos::from_secs_f64(seconds))
+    }
+
+    /// In words.
+    pub(crate) fn text(text: impl Into<String>) -> Self {
+        Self::Text(text.into())
+    }
+
+    /// The number as it is stored, if it is one: bytes, nanoseconds, percent.
+    pub fn number(&self) -> Option<f64> {
+        match self {
+            Self::Bytes(number) | Self::Count(number) => Some(*number as f64),
+            Self::BytesPerSecond(number) | Self::PerSecond(number) => Some(*number),
+            Self::Span(span) => Some(span.0 as f64),
+            Self::Share(share) => Some(share * 100.0),
+            Self::Text(_) => None,
+        }
+    }
+
+    /// The unit of [`number`](Self::number), spelled as in reports.
+    pub fn unit(&self) -> &'static str {
+        match self {
+            Self::Bytes(_) => "bytes",
+            Self::BytesPerSecond(_) => "bytes/s",
+            Self::PerSecond(_) => "1/s",
+            Self::Span(_) => "ns",
+            Self::Share(_) => "%",
+            Self::Count(_) | Self::Text(_) => "",
+        }
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => f.pad(&amount(*bytes)),
+            Self::BytesPerSecond(bytes_per_s) => f.pad(&Rate(*bytes_per_s).to_string()),
+            Self::PerSecond(number) => f.pad(&Iops(*number).to_string()),
+            Self::Span(span) => f.pad(&span.to_string()),
+            Self::Count(count) => f.pad(&group_thousands(*count)),
+            Self::Share(share) => f.pad(&format!("{:.1}%", share * 100.0)),
+            Self::Text(text) => f.pad(text),
+        }
+    }
+}
+
+/// A whole number, from 1,000 on in groups of three digits.
+fn group_thousands(number: u64) -> String {
+    let digits = number.to_string();
+    if digits.len() < 4 {
+        return digits;
+    }
+    let first = (digits.len() - 1) % 3 + 1;
+    let rest = digits.as_bytes()[first..].chunks(3).map(|chunk| String::from_utf8_lossy(chunk));
+    rest.fold(digits[..first].to_owned(), |grouped, chunk| format!("{grouped},{chunk}"))
+}
+
+/// A named figure.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Fact {
+    /// Its name.
+    pub name: String,
+    /// Its value.
+    #[serde(flatten)]
+    pub value: Value,
+}
+
+impl Fact {
+    /// A named figure.
+    pub(crate) fn new(name: impl Into<String>, value: Value) -> Self {
+        Self { name: name.into(), value }
+    }
+}
+
+/// Value (a whole number where the unit has no parts), unit, and text for people.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
+        let mut fields = out.serialize_struct("Value", 3)?;
+        match self {
+            Self::Bytes(number) | Self::Count(number) | Self::Span(Nanos(number)) => {
+                fields.serialize_field("value", number)?;
+            }
+            Self::Text(text) => fields.serialize_field("value", text)?,
+            Self::BytesPerSecond(_) | Self::PerSecond(_) | Self::Share(_) => {
+                fields.serialize_field("value", &self.number())?;
+            }
+        }
+        fields.serialize_field("unit", self.unit())?;
+        fields.serialize_field("text", &self.to_string())?;
+        fields.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_well() {
+        for (value, text) in [
+            (Value::Bytes(80 << 30), "80 GiB"),
+            (Value::BytesPerSecond(77.2e6), "77.2 MB/s"),
+            (Value::PerSecond(81.37), "81.4 IOPS"),
+            (Value::PerSecond(9615.4), "9,620 IOPS"),
+            (Value::PerSecond(35_087.7), "35,100 IOPS"),
+            (Value::Count(5_400_000), "5,400,000"),
+            (Value::Count(123_456), "123,456"),
+            (Value::Share(0.0731), "7.3%"),
+            (Value::seconds(0.0035), "3.50 ms"),
+        ] {
+            assert_eq!(value.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,675 @@
+//! A flash drive: link, firmware, write buffer, translation layer and chips, put together.
+//!
+//! A command waits for a slot of the link, then for the firmware, which handles one command at a time.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use likenew_core::flash_counters::FlashCounters;
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::target::Health;
+use likenew_core::units::Nanos;
+
+use super::contents::{Contents, Copies};
+use super::map_cache::{MapAccess, MapCache};
+use super::nand::{Event, Nand, NandCompletion, NandEvent, ReadJob, Reader};
+use super::thermal::Thermal;
+use super::translation_layer::{Cell, Counts, PendingWork, PhysicalPage, TranslationLayer, Work};
+use super::write_buffer::{WriteBuffer, sector_mask};
+use super::{FlashParameters, Trim};
+use crate::device::{Device, MEDIUM_ERROR, NO_IO, SelfCounts, SnapshotError, flash_counters, grow, to_bytes};
+use crate::front::Front;
+use crate::timeline::Timeline;
+
+const SECOND_NS: u64 = 1_000_000_000;
+
+/// An accepted I/O.
+#[derive(Clone, Copy)]
+struct Request {
+    io: Io,
+    /// Bytes of a read that have not been given to the link yet.
+    bytes_left: u64,
+    /// Segments of the map that a read still waits for.
+    segments_left: u32,
+    /// The next page of a write to send over the link, and to arrive in the buffer; and the end of both.
+    page_to_send: u32,
+    page_to_arrive: u32,
+    page_end: u32,
+}
+
+/// The drive.
+pub(crate) struct FlashDrive<L> {
+    parameters: FlashParameters,
+    front: Front<Event>,
+    firmware: Timeline,
+    buffer: WriteBuffer,
+    layer: L,
+    pending: PendingWork,
+    nand: Nand,
+    map_cache: Option<MapCache>,
+    /// Changed segments of the map that have left the cache and do not fill a program unit yet.
+    segments_to_program: u32,
+    thermal: Option<Thermal>,
+    contents: Option<Contents>,
+    /// By slot.
+    requests: Vec<Request>,
+    /// Writes whose data is to cross the link, and whether a burst of them is under way.
+    writers: VecDeque<u32>,
+    sending: bool,
+    /// The slots of the buffer that each die is programming.
+    units: Vec<Vec<u32>>,
+    /// Pages that are still to be forgotten.
+    trims: VecDeque<Range<u32>>,
+    /// Whether a look at how long nothing was to do is due, and whether the drive looks after itself now.
+    idle_check_due: bool,
+    idle: bool,
+    /// Sizes of segments of the map that were programmed.
+    segments_programmed: u64,
+    counts_when_opened: Counts,
+    /// The next second of the drive's clock, and what the translation layer's clock showed when the drive was opened.
+    next_second: Nanos,
+    opened_s: i64,
+}
+
+/// Stands for the slot of a flush that no host asked for.
+const RESTING: u32 = u32::MAX;
+
+impl<L: TranslationLayer> FlashDrive<L> {
+    /// A drive around a translation layer that may already have a past.
+    pub(crate) fn new(parameters: FlashParameters, layer: L) -> Self {
+        Self::open(parameters, layer, 0)
+    }
+
+    /// A drive as it was when it was [saved](Device::save).
+    ///
+    /// # Errors
+    /// These bytes are not such a drive.
+    pub(crate) fn restore(parameters: FlashParameters, state: &[u8]) -> Result<Self, SnapshotError> {
+        let (layer, now_s, contents): (L, i64, Option<Copies>) = postcard::from_bytes(state)?;
+        let mut drive = Self::open(parameters, layer, now_s);
+        if let Some(copies) = contents {
+            drive.keep_data();
+            drive.contents.as_mut().expect("it keeps bytes").restore(copies);
+        }
+        Ok(drive)
+    }
+
+    fn open(parameters: FlashParameters, mut layer: L, opened_s: i64) -> Self {
+        layer.set_clock(opened_s);
+        let unit = || Vec::with_capacity(parameters.unit_pages as usize);
+        Self {
+            front: Front::new(parameters.link),
+            firmware: Timeline::default(),
+            buffer: WriteBuffer::new(
+                parameters.buffer_pages,
+                parameters.page_bytes / parameters.sector_bytes,
+                parameters.firmware.writes_per_unit,
+            ),
+            nand: Nand::new(parameters.nand),
+            map_cache: parameters.map_cache.map(MapCache::new),
+            segments_to_program: 0,
+            thermal: parameters.thermal.map(Thermal::new),
+            contents: None,
+            requests: Vec::new(),
+            writers: VecDeque::new(),
+            sending: false,
+            units: (0..parameters.nand.dies()).map(|_| unit()).collect(),
+            trims: VecDeque::new(),
+            idle_check_due: false,
+            idle: false,
+            segments_programmed: 0,
+            counts_when_opened: layer.counts(),
+            next_second: Nanos::from_secs(1),
+            opened_s,
+            layer,
+            pending: PendingWork::default(),
+            parameters,
+        }
+    }
+
+    fn begin(&mut self, slot: u32, now: Nanos) {
+        let span = match self.requests[slot as usize].io.op {
+            Op::Read => self.parameters.firmware.read_command,
+            Op::Write => self.parameters.firmware.write_command,
+            Op::Trim | Op::Flush => self.parameters.firmware.other_command,
+        };
+        let at = self.firmware.reserve(now, span);
+        self.front.events.push(at, Event::Command(slot));
+    }
+
+    fn command(&mut self, slot: u32, now: Nanos) {
+        if let Some(thermal) = &mut self.thermal
+            && let Some(limit) = thermal.pass(now)
+        {
+            self.front.link.limit(limit);
+        }
+        match self.requests[slot as usize].io.op {
+            Op::Read => self.lookup(slot, now),
+            Op::Write | Op::Flush if self.layer.is_read_only() => {
+                self.front.events.push(now, Event::Refuse(slot))
+            }
+            Op::Write => {
+                self.writers.push_back(slot);
+                self.send(now);
+            }
+            Op::Trim => {
+                self.take_trim(slot, now);
+                self.front.events.push(now, Event::Complete(slot));
+                self.drain(now);
+                self.send(now);
+            }
+            Op::Flush if self.parameters.firmware.power_loss_protection => {
+                self.front.events.push(now, Event::Complete(slot));
+            }
+            Op::Flush => {
+                self.buffer.flush(slot);
+                self.drain(now);
+            }
+        }
+    }
+
+    fn handle_nand_event(&mut self, event: NandEvent, now: Nanos) {
+        let program_waits =
+            self.buffer.first_ready().is_some() && self.buffer.has_unit(self.layer.unit(event.die()).size);
+        match self.nand.handle_event(event, program_waits, now, &mut self.front.events) {
+            NandCompletion::Nothing => return,
+            NandCompletion::Read(ReadJob { reader: Reader::Host(slot), bytes, .. }) => {
+                self.reply(slot, u64::from(bytes), now);
+            }
+            NandCompletion::Read(ReadJob { reader: Reader::Map(slot), .. }) => {
+                let request = &mut self.requests[slot as usize];
+                request.segments_left -= 1;
+                if request.segments_left == 0 {
+                    self.read(slot, now);
+                }
+            }
+            NandCompletion::Read(ReadJob { reader: Reader::Fill(slot), .. }) => self.fill(slot),
+            NandCompletion::Program(die) => {
+                for slot in self.units[die as usize].drain(..) {
+                    self.buffer.release(slot);
+                }
+            }
+            NandCompletion::Read(ReadJob { reader: Reader::Nobody, .. }) | NandCompletion::Rest => {}
+        }
+        self.drain(now);
+        self.send(now);
+        self.nand.resume_reads(now, &mut self.front.events);
+        if self.idle {
+            self.tend(now);
+        }
+    }
+
+    /// Follows what the translation layer has just done: work for the dies, and changes of the contents, of which the one
+    /// that was written comes from a slot of the buffer.
+    fn follow(&mut self, buffered: Option<u32>, now: Nanos) {
+        if let Some(contents) = &mut self.contents {
+            contents.follow(&mut self.pending, buffered);
+        }
+        // Most writes give none, and emptying a list that is empty waits for all stores before it: a tenth of the time of a write.
+        if self.pending.has_works() {
+            for (die, work) in self.pending.take_works() {
+                self.nand.work(die, work, now, &mut self.front.events);
+            }
+        }
+    }
+
+    fn end(&mut self, slot: u32, outcome: Outcome, now: Nanos, done: &mut Vec<Completion>) {
+        if let Some(next) = self.front.end(slot, outcome, now, done) {
+            self.begin(next, now);
+        } else if self.front.is_quiet() {
+            self.expect_idle();
+        }
+    }
+
+    /// Bytes programmed since the drive was opened.
+    fn programmed_bytes(&self) -> u64 {
+        let sizes = self.layer.counts().programmed - self.counts_when_opened.programmed;
+        let page = u64::from(self.parameters.page_bytes);
+        sizes * page / u64::from(self.layer.size_max()) + self.segments_programmed * page
+    }
+
+    fn part(&self, io: &Io, page: u32) -> (u32, u32) {
+        part_of_page(io, page, self.parameters.page_bytes)
+    }
+}
+
+impl<L: TranslationLayer> Device for FlashDrive<L> {
+    fn announce_slots(&mut self, count: u32) {
+        let empty = Request {
+            io: NO_IO,
+            bytes_left: 0,
+            segments_left: 0,
+            page_to_send: 0,
+            page_to_arrive: 0,
+            page_end: 0,
+        };
+        grow(&mut self.requests, count, empty);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        let page_bytes = u64::from(self.parameters.page_bytes);
+        let first = (io.offset / page_bytes) as u32;
+        let page_end = (io.offset + u64::from(io.length)).div_ceil(page_bytes) as u32;
+        let bytes_left = u64::from(io.length);
+        self.requests[io.slot.index()] = Request {
+            io: *io,
+            bytes_left,
+            segments_left: 0,
+            page_to_send: first,
+            page_to_arrive: first,
+            page_end,
+        };
+        self.idle = false;
+        if self.front.accept(io) {
+            self.begin(io.slot.0, now);
+        }
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.front.events.next_at()
+    }
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let (now, event) = self.front.events.pop().expect("a drive steps only when something is to happen");
+        if now >= self.next_second {
+            let second = now.0 / SECOND_NS;
+            self.layer.set_clock(self.opened_s + second as i64);
+            self.next_second = Nanos((second + 1) * SECOND_NS);
+        }
+        match event {
+            Event::Command(slot) => self.command(slot, now),
+            Event::Arrived(slot, pages) => self.arrive(slot, pages, now, done),
+            Event::Nand(event) => self.handle_nand_event(event, now),
+            Event::Complete(slot) => self.end(slot, Outcome::Done, now, done),
+            Event::Refuse(slot) => self.end(slot, MEDIUM_ERROR, now, done),
+            Event::IdleCheck => self.check_idle(now),
+        }
+    }
+
+    fn keeps_data(&self) -> bool {
+        self.contents.is_some()
+    }
+
+    fn keep_data(&mut self) {
+        let FlashParameters { buffer_pages, page_bytes, sector_bytes, .. } = self.parameters;
+        self.contents = Some(Contents::new(buffer_pages, page_bytes, sector_bytes));
+        self.pending = PendingWork::with_changes();
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.contents.as_mut().expect("the drive was asked to keep data").request(slot.0)
+    }
+
+    fn settle(&mut self, now: Nanos) -> Nanos {
+        while let Some(trim) = self.trims.pop_front() {
+            self.forget(trim, now);
+        }
+        self.buffer.flush(RESTING);
+        self.drain(now);
+        let (mut done, mut at_rest) = (Vec::new(), now);
+        // What a drive that has become read-only still holds in its buffer stays there.
+        while (!self.buffer.is_empty() && !self.layer.is_read_only()) || !self.nand.is_all_idle() {
+            at_rest = self.next_at().expect("dies that work come to an end");
+            self.step(&mut done);
+        }
+        assert!(done.is_empty(), "nothing is in flight");
+        at_rest
+    }
+
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        let now_s = self.opened_s + (now.0 / SECOND_NS) as i64;
+        to_bytes(&(&self.layer, now_s, self.contents.as_ref().map(Contents::copies)))
+    }
+
+    fn health(&self) -> Health {
+        let thermal = self.thermal.as_ref();
+        Health {
+            temperature_c: thermal.map(Thermal::temperature_c),
+            wear_percent: None,
+            throttling: thermal.map(Thermal::throttling),
+        }
+    }
+
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        SelfCounts { throttled: self.thermal.as_ref().map(Thermal::throttle_time), ..SelfCounts::default() }
+    }
+
+    fn flash_counters(&self) -> FlashCounters {
+        let erases = self.layer.counts().erases - self.counts_when_opened.erases;
+        let (free_blocks, wear) = (self.layer.free_blocks(), self.layer.wear());
+        flash_counters(
+            self.front.host_bytes_written,
+            self.programmed_bytes(),
+            erases,
+            free_blocks,
+            Some(wear),
+        )
+    }
+}
+
+/// The part of a page that an I/O covers: where it starts in the page, and how long it is, in bytes.
+fn part_of_page(io: &Io, page: u32, page_bytes: u32) -> (u32, u32) {
+    let page_start = u64::from(page) * u64::from(page_bytes);
+    let start = io.offset.max(page_start);
+    let end = (io.offset + u64::from(io.length)).min(page_start + u64::from(page_bytes));
+    ((start - page_start) as u32, (end - start) as u32)
+}
+
+/// Where that part lies in the bytes of the I/O.
+fn part_of_io(io: &Io, page: u32, page_bytes: u32) -> Range<usize> {
+    let (start, bytes) = part_of_page(io, page, page_bytes);
+    let at = u64::from(page) * u64::from(page_bytes) + u64::from(start) - io.offset;
+    at as usize..at as usize + bytes as usize
+}
+
+// Reads: through the map, from the buffer or the dies, over the link. A read ends when its last byte has crossed the link;
+// pages that are unmapped or still in the buffer need no die.
+
+impl<L: TranslationLayer> FlashDrive<L> {
+    /// Brings the parts of the map that a read needs, then reads.
+    pub(super) fn lookup(&mut self, slot: u32, now: Nanos) {
+        let request = &self.requests[slot as usize];
+        let pages = request.page_to_send..request.page_end;
+        let mut segments = 0;
+        for page in pages {
+            let Some(cache) = &mut self.map_cache else { break };
+            let access = cache.access(page, false);
+            segments += u32::from(access.read.is_some());
+            self.move_map(access, Reader::Map(slot), now);
+        }
+        self.requests[slot as usize].segments_left = segments;
+        if segments == 0 {
+            self.read(slot, now);
+        }
+    }
+
+    /// Hands each row that holds a part of the read to its die; what needs no die goes over the link at once.
+    pub(super) fn read(&mut self, slot: u32, now: Nanos) {
+        let request = &self.requests[slot as usize];
+        let (io, pages) = (request.io, request.page_to_send..request.page_end);
+        let mut ready_bytes = 0;
+        let mut open: Option<(PhysicalPage, ReadJob)> = None;
+        for page in pages {
+            let bytes = self.part(&io, page).1;
+            self.copy_out(slot, page);
+            let place = if self.buffer.holds(page) { None } else { self.layer.find(page) };
+            let Some(place) = place else {
+                ready_bytes += u64::from(bytes);
+                continue;
+            };
+            match &mut open {
+                Some((first, job)) if first.row == place.row => {
+                    (job.size, job.bytes) = (job.size + place.size, job.bytes + bytes);
+                }
+                _ => {
+                    let job = self.read_job(Reader::Host(slot), &place, bytes, now);
+                    if let Some((place, job)) = open.replace((place, job)) {
+                        self.nand.read(place.die, job, now, &mut self.front.events);
+                    }
+                }
+            }
+        }
+        if let Some((place, job)) = open {
+            self.nand.read(place.die, job, now, &mut self.front.events);
+        }
+        if ready_bytes > 0 {
+            self.reply(slot, ready_bytes, now);
+        }
+    }
+
+    /// Reads what a place holds, of which the host wants `bytes`.
+    pub(super) fn read_job(&self, reader: Reader, place: &PhysicalPage, bytes: u32, now: Nanos) -> ReadJob {
+        let age_s = self.opened_s + (now.0 / SECOND_NS) as i64 - place.programmed_s;
+        let senses = self.parameters.aging.map_or(1, |aging| aging.senses(age_s))
+            + self.parameters.wear_retries.map_or(0, |wear_retries| wear_retries.retries(place));
+        ReadJob { reader, cell: place.cell, senses, size: place.size, bytes }
+    }
+
+    /// Reads a segment of the map on behalf of somebody.
+    pub(super) fn read_segment(&mut self, segment: u32, reader: Reader, now: Nanos) {
+        let die = segment % self.parameters.nand.dies();
+        let job = ReadJob { reader, cell: Cell::Native, senses: 1, size: self.layer.size_max(), bytes: 0 };
+        self.nand.read(die, job, now, &mut self.front.events);
+    }
+
+    /// Sends bytes of a read to the host.
+    pub(super) fn reply(&mut self, slot: u32, bytes: u64, now: Nanos) {
+        let at = self.front.link.send_to_host(now, bytes);
+        if let Some(thermal) = &mut self.thermal {
+            thermal.read(bytes);
+        }
+        let request = &mut self.requests[slot as usize];
+        request.bytes_left -= bytes;
+        if request.bytes_left == 0 {
+            self.front.events.push(at, Event::Complete(slot));
+        }
+    }
+
+    /// Gives a read the bytes of a page, if the drive keeps any.
+    fn copy_out(&mut self, slot: u32, page: u32) {
+        let Some(contents) = &mut self.contents else { return };
+        let (io, page_bytes) = (self.requests[slot as usize].io, self.parameters.page_bytes);
+        let (start, bytes) = part_of_page(&io, page, page_bytes);
+        let from = part_of_io(&io, page, page_bytes).start;
+        let at = self.layer.find(page).map(|place| place.at);
+        contents.read(slot, from, start as usize..(start + bytes) as usize, self.buffer.find(page), at);
+    }
+}
+
+// Writes: over the link into the buffer, and from there to the dies.
+//
+// A write is acknowledged once all of it is in the buffer. The buffer drains to whichever die has nothing to do, round
+// robin, or to the die that the translation layer wants. Work that a write makes necessary is done by its die
+// right after it.
+
+/// Pages of a write that cross the link as one; other traffic gets its turn in between.
+const BURST_PAGES: u32 = 8;
+
+impl<L: TranslationLayer> FlashDrive<L> {
+    /// Starts the next burst of the oldest write, if the buffer has room for any of it.
+    pub(super) fn send(&mut self, now: Nanos) {
+        if self.sending {
+            return;
+        }
+        if self.layer.is_read_only() {
+            return self.refuse_waiting(now);
+        }
+        let Some(&slot) = self.writers.front() else { return };
+        let Request { io, page_to_send: first, page_end, .. } = self.requests[slot as usize];
+        let pages = self.buffer.reserve((page_end - first).min(BURST_PAGES));
+        if pages == 0 {
+            return;
+        }
+        let bytes = (first..first + pages).map(|page| u64::from(self.part(&io, page).1)).sum();
+        let at = self.front.link.send_to_drive(now, bytes);
+        self.front.events.push(at, Event::Arrived(slot, pages));
+        self.sending = true;
+        self.requests[slot as usize].page_to_send += pages;
+        if first + pages == page_end {
+            self.writers.pop_front();
+        }
+    }
+
+    /// So many pages of a write have come in.
+    pub(super) fn arrive(&mut self, slot: u32, pages: u32, now: Nanos, done: &mut Vec<Completion>) {
+        let Request { io, page_to_arrive: first, page_end, .. } = self.requests[slot as usize];
+        if !self.trims.is_empty() {
+            self.trim_before_write(first..first + pages, now);
+        }
+        let size = self.layer.size(io.data);
+        for page in first..first + pages {
+            let (start, bytes) = self.part(&io, page);
+            let sector = self.parameters.sector_bytes;
+            let mask = sector_mask(start / sector, (start + bytes) / sector);
+            let buffered = self.buffer.put(page, mask, size);
+            self.layer.announce(page);
+            if let Some(contents) = &mut self.contents {
+                let part = part_of_io(&io, page, self.parameters.page_bytes);
+                contents.arrive(slot, part, buffered, start as usize);
+            }
+        }
+        self.requests[slot as usize].page_to_arrive += pages;
+        self.sending = false;
+        self.drain(now);
+        self.send(now);
+        if first + pages == page_end {
+            self.end(slot, Outcome::Done, now, done);
+        }
+    }
+
+    /// Gives what is due in the buffer to dies that have nothing to do.
+    pub(super) fn drain(&mut self, now: Nanos) {
+        while let Some((slot, page)) = self.buffer.take_partial(self.idle) {
+            match self.layer.find(page) {
+                None => self.fill(slot),
+                Some(place) => {
+                    let job = self.read_job(Reader::Fill(slot), &place, 0, now);
+                    self.nand.read(place.die, job, now, &mut self.front.events);
+                }
+            }
+        }
+        while let Some(page) = self.buffer.first_ready()
+            && let Some(die) = self.choose_die(page)
+            && self.buffer.has_unit(self.layer.unit(die).size)
+        {
+            self.program(die, now);
+        }
+        while let Some(slot) = self.buffer.pop_flushed() {
+            if slot != RESTING {
+                self.front.events.push(now, Event::Complete(slot));
+            }
+        }
+    }
+
+    /// The missing part of a page in the buffer has been read, or there is none.
+    pub(super) fn fill(&mut self, slot: u32) {
+        if let Some(contents) = &mut self.contents {
+            let (page, sectors) = self.buffer.slot_content(slot);
+            contents.complete(slot, sectors, self.layer.find(page).map(|place| place.at));
+        }
+        self.buffer.complete(slot);
+    }
+
+    /// The die that can take the page now.
+    fn choose_die(&self, page: u32) -> Option<u32> {
+        match self.layer.die_for(page) {
+            Some(die) => self.nand.may_program(die).then_some(die),
+            None => self.nand.next_idle(|die| self.layer.accepts(die)),
+        }
+    }
+
+    fn program(&mut self, die: u32, now: Nanos) {
+        let mut unit = std::mem::take(&mut self.units[die as usize]);
+        assert!(unit.is_empty(), "an idle die programs nothing");
+        let program = self.layer.unit(die);
+        self.buffer.take_unit(program.size, &mut unit);
+        self.nand.program(die, program, now, &mut self.front.events);
+        for slot in &unit {
+            let (page, size) = self.buffer.page(*slot);
+            self.layer.write(page, size, die, &mut self.pending);
+            self.follow(Some(*slot), now);
+            if let Some(cache) = &mut self.map_cache {
+                let access = cache.access(page, true);
+                self.move_map(access, Reader::Nobody, now);
+            }
+        }
+        self.layer.end_unit(die, &mut self.pending);
+        self.follow(None, now);
+        self.units[die as usize] = unit;
+        if let Some(thermal) = &mut self.thermal {
+            let page = u64::from(self.parameters.page_bytes);
+            thermal.program(u64::from(program.size) * page / u64::from(self.layer.size_max()));
+        }
+    }
+
+    /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
+    fn refuse_waiting(&mut self, now: Nanos) {
+        let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != RESTING);
+        for slot in self.writers.drain(..).chain(flushes) {
+            self.front.events.push(now, Event::Refuse(slot));
+        }
+    }
+
+    /// Moves segments of the map as an access to it demands.
+    pub(super) fn move_map(&mut self, access: MapAccess, reader: Reader, now: Nanos) {
+        let Some(segment) = access.read else { return };
+        self.read_segment(segment, reader, now);
+        self.segments_to_program += u32::from(access.programs);
+        // Segments are programmed when they fill a unit, as everything else.
+        if self.segments_to_program >= self.parameters.unit_pages {
+            let pages = std::mem::take(&mut self.segments_to_program);
+            self.segments_programmed += u64::from(pages);
+            let moved = pages * self.layer.size_max();
+            let work = Work { moved, programs: 1, ..Work::NONE };
+            self.nand.work(segment % self.parameters.nand.dies(), work, now, &mut self.front.events);
+        }
+    }
+}
+
+impl<L: TranslationLayer> FlashDrive<L> {
+    /// Takes a TRIM: the pages that lie wholly within its range are to be forgotten.
+    pub(super) fn take_trim(&mut self, slot: u32, now: Nanos) {
+        let io = self.requests[slot as usize].io;
+        let page_bytes = u64::from(self.parameters.page_bytes);
+        let (start, end) = (io.offset, io.offset + u64::from(io.length));
+        let pages = start.div_ceil(page_bytes) as u32..(end / page_bytes) as u32;
+        match self.parameters.firmware.trim {
+            Trim::Ignored => {}
+            Trim::Immediate => self.forget(pages, now),
+            Trim::Lazy if pages.is_empty() => {}
+            Trim::Lazy => self.trims.push_back(pages),
+        }
+    }
+
+    /// Forgets, before some pages are written, what was to be forgotten of them, so that it does not come after.
+    pub(super) fn trim_before_write(&mut self, pages: Range<u32>, now: Nanos) {
+        let touches = |trim: &Range<u32>| trim.start < pages.end && pages.start < trim.end;
+        while let Some(index) = self.trims.iter().position(touches) {
+            let trim = self.trims.remove(index).expect("it was found");
+            self.forget(trim, now);
+        }
+    }
+
+    pub(super) fn forget(&mut self, pages: Range<u32>, now: Nanos) {
+        for page in pages {
+            self.buffer.discard(page);
+            self.layer.trim(page, &mut self.pending);
+        }
+        self.follow(None, now);
+    }
+
+    /// Lets every die that has nothing to do look after itself, as far as there is something to gain.
+    pub(super) fn tend(&mut self, now: Nanos) {
+        while let Some(trim) = self.trims.pop_front() {
+            self.forget(trim, now);
+        }
+        for die in 0..self.parameters.nand.dies() {
+            if self.nand.is_idle(die) && self.layer.tend(die, &mut self.pending) {
+                self.follow(None, now);
+            }
+        }
+    }
+
+    /// Has the drive looked at again when it may have been quiet for long enough.
+    pub(super) fn expect_idle(&mut self) {
+        if !self.idle_check_due {
+            self.idle_check_due = true;
+            self.front
+                .events
+                .push(self.front.quiet_since + self.parameters.firmware.idle_after, Event::IdleCheck);
+        }
+    }
+
+    pub(super) fn check_idle(&mut self, now: Nanos) {
+        self.idle_check_due = false;
+        if !self.front.is_quiet() {
+            return;
+        }
+        if now < self.front.quiet_since + self.parameters.firmware.idle_after {
+            return self.expect_idle();
+        }
+        self.idle = true;
+        self.drain(now);
+        self.tend(now);
+    }
+}

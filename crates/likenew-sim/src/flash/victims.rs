@@ -1,0 +1,387 @@
+//! How many valid pages each block holds, and which closed block of a die is to be collected next.
+//!
+//! The state of every policy is kept up page by page, so that greedy and FIFO collection choose in constant time,
+//! cost-benefit in a time that grows with the pages of a block, and random choices with their number; none looks at all
+//! blocks.
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use serde::{Deserialize, Serialize};
+
+use super::policies::Collection;
+use crate::memory::prefetch;
+
+/// Where a block stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum Standing {
+    /// Erased, being written or out of use: no victim.
+    Open,
+    /// Closed, and its number of valid pages decides no list.
+    Closed,
+    /// Closed, and in the list of its number of valid pages.
+    Sorted,
+}
+
+/// One block: its valid pages, and its neighbors if it is in a list.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+struct Block {
+    previous: u32,
+    next: u32,
+    valid: u16,
+    die: u16,
+    standing: Standing,
+}
+
+/// What is kept beside the valid pages to choose a victim.
+#[derive(Serialize, Deserialize)]
+enum Policy {
+    Greedy,
+    Fifo,
+    Choices(Choices),
+    CostBenefit(CostBenefit),
+}
+
+/// All blocks by valid pages, and the policy that chooses among the closed ones.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Victims {
+    blocks: Vec<Block>,
+    /// By die and valid pages; by die alone if they are collected in order.
+    lists: Lists,
+    policy: Policy,
+    blocks_per_die: u32,
+    pages_per_block: u16,
+}
+
+impl Victims {
+    /// Of erased blocks that hold so much each: pages, or what a layer counts instead.
+    pub(crate) fn new(dies: u32, blocks_per_die: u32, pages_per_block: u32, collection: Collection) -> Self {
+        let blocks = dies * blocks_per_die;
+        let block = |index: u32| Block {
+            previous: NONE,
+            next: NONE,
+            valid: 0,
+            die: (index / blocks_per_die) as u16,
+            standing: Standing::Open,
+        };
+        let (policy, counts) = match collection {
+            Collection::Greedy => (Policy::Greedy, pages_per_block + 1),
+            Collection::Fifo => (Policy::Fifo, 1),
+            Collection::Choices(count) => (Policy::Choices(Choices::new(dies, count)), 0),
+            Collection::CostBenefit => (Policy::CostBenefit(CostBenefit::new(blocks)), pages_per_block + 1),
+        };
+        Self {
+            blocks: (0..blocks).map(block).collect(),
+            lists: Lists::new(dies, counts),
+            policy,
+            blocks_per_die,
+            pages_per_block: pages_per_block as u16,
+        }
+    }
+
+    pub(crate) fn valid(&self, block: u32) -> u16 {
+        self.blocks[block as usize].valid
+    }
+
+    /// The block will be needed soon.
+    #[inline]
+    pub(crate) fn prefetch(&self, block: u32) {
+        prefetch(&self.blocks, block as usize);
+    }
+
+    /// The block's neighbors in its list will be needed soon.
+    #[inline]
+    pub(crate) fn prefetch_neighbors(&self, block: u32) {
+        let Block { previous, next, .. } = self.blocks[block as usize];
+        prefetch(&self.blocks, previous as usize);
+        prefetch(&self.blocks, next as usize);
+    }
+
+    pub(crate) fn die(&self, block: u32) -> u32 {
+        u32::from(self.blocks[block as usize].die)
+    }
+
+    /// A page of an open block became valid.
+    #[inline]
+    pub(crate) fn gain(&mut self, block: u32) {
+        self.gain_by(block, 1);
+    }
+
+    /// So much of an open block became valid.
+    #[inline]
+    pub(crate) fn gain_by(&mut self, block: u32, size: u16) {
+        let block = &mut self.blocks[block as usize];
+        debug_assert!(block.standing == Standing::Open, "only an open block gains valid pages");
+        block.valid += size;
+    }
+
+    /// A page of the block became invalid; returns the block's die.
+    #[inline]
+    pub(crate) fn lose(&mut self, block: u32) -> u32 {
+        self.lose_by(block, 1)
+    }
+
+    /// So much of the block became invalid; returns the block's die.
+    #[inline]
+    pub(crate) fn lose_by(&mut self, block: u32, size: u16) -> u32 {
+        let Block { valid, standing, .. } = self.blocks[block as usize];
+        let sorted = standing == Standing::Sorted;
+        if sorted {
+            self.lists.unlink(&mut self.blocks, block, valid);
+        }
+        let entry = &mut self.blocks[block as usize];
+        entry.valid -= size;
+        let (die, valid) = (u32::from(entry.die), entry.valid);
+        if sorted {
+            self.lists.link(&mut self.blocks, block, valid);
+            if let Policy::CostBenefit(ages) = &mut self.policy {
+                ages.on_page_lost(block);
+            }
+        }
+        die
+    }
+
+    /// The block is fully programmed and may become a victim.
+    pub(crate) fn close(&mut self, block: u32) {
+        let Block { valid, die, standing, .. } = self.blocks[block as usize];
+        assert!(standing == Standing::Open, "a block closes once");
+        let (standing, list) = match &mut self.policy {
+            Policy::Greedy => (Standing::Sorted, Some(valid)),
+            Policy::Fifo => (Standing::Closed, Some(0)),
+            Policy::Choices(choices) => {
+                choices.on_close(die);
+                (Standing::Closed, None)
+            }
+            Policy::CostBenefit(ages) => {
+                ages.on_close(block);
+                (Standing::Sorted, Some(valid))
+            }
+        };
+        self.blocks[block as usize].standing = standing;
+        if let Some(list) = list {
+            self.lists.link(&mut self.blocks, block, list);
+        }
+    }
+
+    /// The closed block of the die that is to be collected next.
+    pub(crate) fn choose(&mut self, die: u32) -> Option<u32> {
+        match &mut self.policy {
+            Policy::Greedy => self.lists.first_of_lowest(die),
+            Policy::Fifo => self.lists.last(die, 0),
+            Policy::Choices(choices) => choices.choose(&self.blocks, self.blocks_per_die, die),
+            Policy::CostBenefit(ages) => ages.choose(&mut self.lists, die, self.pages_per_block),
+        }
+    }
+
+    /// The block that is chosen next unless the host writes before, where the policy knows it without choosing.
+    pub(crate) fn likely_next(&mut self, die: u32) -> Option<u32> {
+        match &self.policy {
+            Policy::Greedy => self.lists.first_of_lowest(die),
+            Policy::Fifo => self.lists.last(die, 0),
+            Policy::Choices(_) | Policy::CostBenefit(_) => None,
+        }
+    }
+
+    /// The closed block leaves the others; it is still to be erased.
+    pub(crate) fn take(&mut self, block: u32) {
+        let Block { valid, die, standing, .. } = self.blocks[block as usize];
+        assert!(standing != Standing::Open, "only a closed block is collected");
+        self.blocks[block as usize].standing = Standing::Open;
+        match &mut self.policy {
+            Policy::Greedy | Policy::CostBenefit(_) => self.lists.unlink(&mut self.blocks, block, valid),
+            Policy::Fifo => self.lists.unlink(&mut self.blocks, block, 0),
+            Policy::Choices(choices) => choices.remove(die),
+        }
+    }
+
+    /// The block has been erased.
+    pub(crate) fn erase(&mut self, block: u32) {
+        let entry = &mut self.blocks[block as usize];
+        assert!(entry.standing == Standing::Open, "a block leaves the others before it is erased");
+        entry.valid = 0;
+    }
+
+    /// Whether any closed block of the die holds an invalid page. Looks at every block if none does.
+    pub(crate) fn any_gains(&self, die: u32) -> bool {
+        self.closed_blocks(die).any(|block| self.valid(block) < self.pages_per_block)
+    }
+
+    /// The closed blocks of a die.
+    pub(crate) fn closed_blocks(&self, die: u32) -> impl Iterator<Item = u32> + '_ {
+        let first = die * self.blocks_per_die;
+        (first..first + self.blocks_per_die)
+            .filter(|block| self.blocks[*block as usize].standing != Standing::Open)
+    }
+}
+
+/// Ends a list.
+const NONE: u32 = u32::MAX;
+
+/// For each die and number of valid pages a list of closed blocks, the last one that was linked first.
+#[derive(Serialize, Deserialize)]
+struct Lists {
+    /// First and last block of each list, at `die × counts + count`.
+    heads: Vec<u32>,
+    tails: Vec<u32>,
+    /// No list of the die below this count holds a block.
+    floors: Vec<u16>,
+    /// Lists of each die.
+    counts: usize,
+}
+
+impl Lists {
+    fn new(dies: u32, counts: u32) -> Self {
+        let lists = dies as usize * counts as usize;
+        Self {
+            heads: vec![NONE; lists],
+            tails: vec![NONE; lists],
+            floors: vec![0; dies as usize],
+            counts: counts as usize,
+        }
+    }
+
+    #[inline]
+    fn link(&mut self, blocks: &mut [Block], block: u32, count: u16) {
+        let die = blocks[block as usize].die;
+        let list = usize::from(die) * self.counts + usize::from(count);
+        let next = std::mem::replace(&mut self.heads[list], block);
+        if next == NONE {
+            self.tails[list] = block;
+        } else {
+            blocks[next as usize].previous = block;
+        }
+        let entry = &mut blocks[block as usize];
+        (entry.previous, entry.next) = (NONE, next);
+        let floor = &mut self.floors[usize::from(die)];
+        *floor = (*floor).min(count);
+    }
+
+    /// Takes a block out of the list that it was linked to with this count.
+    #[inline]
+    fn unlink(&mut self, blocks: &mut [Block], block: u32, count: u16) {
+        let Block { previous, next, die, .. } = blocks[block as usize];
+        let list = || usize::from(die) * self.counts + usize::from(count);
+        if previous == NONE {
+            let list = list();
+            self.heads[list] = next;
+        } else {
+            blocks[previous as usize].next = next;
+        }
+        if next == NONE {
+            let list = list();
+            self.tails[list] = previous;
+        } else {
+            blocks[next as usize].previous = previous;
+        }
+    }
+
+    /// The newest block of the die's lowest list that holds any.
+    fn first_of_lowest(&mut self, die: u32) -> Option<u32> {
+        let lowest = self.lowest(die)?;
+        Some(self.heads[die as usize * self.counts + usize::from(lowest)])
+    }
+
+    /// The lowest count of the die whose list holds a block.
+    fn lowest(&mut self, die: u32) -> Option<u16> {
+        let start = die as usize * self.counts;
+        let floor = self.floors[die as usize] as usize;
+        let found = (floor..self.counts).find(|count| self.heads[start + count] != NONE)?;
+        self.floors[die as usize] = found as u16;
+        Some(found as u16)
+    }
+
+    /// The oldest block of one list of the die.
+    #[inline]
+    fn last(&self, die: u32, count: u16) -> Option<u32> {
+        let last = self.tails[die as usize * self.counts + usize::from(count)];
+        (last != NONE).then_some(last)
+    }
+}
+
+/// All drives draw the same numbers.
+const SEED: u64 = 1;
+
+/// Draws closed blocks of a die at random, uniformly and with replacement: a block that is not closed is drawn again.
+#[derive(Serialize, Deserialize)]
+struct Choices {
+    count: u32,
+    /// Closed blocks of each die.
+    closed: Vec<u32>,
+    random: Xoshiro256PlusPlus,
+}
+
+impl Choices {
+    fn new(dies: u32, count: u32) -> Self {
+        assert!(count > 0, "the parameters were checked");
+        Self { count, closed: vec![0; dies as usize], random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
+    }
+
+    fn on_close(&mut self, die: u16) {
+        self.closed[usize::from(die)] += 1;
+    }
+
+    fn remove(&mut self, die: u16) {
+        self.closed[usize::from(die)] -= 1;
+    }
+
+    fn choose(&mut self, blocks: &[Block], blocks_per_die: u32, die: u32) -> Option<u32> {
+        if self.closed[die as usize] == 0 {
+            return None;
+        }
+        let first = die * blocks_per_die;
+        let random = &mut self.random;
+        let mut draw = || loop {
+            let block = random.random_range(first..first + blocks_per_die);
+            if blocks[block as usize].standing != Standing::Open {
+                return block;
+            }
+        };
+        (0..self.count).map(|_| draw()).min_by_key(|block| blocks[*block as usize].valid)
+    }
+}
+
+/// When each block last lost a page, on a clock that counts pages lost.
+///
+/// A block is linked to the head of a list whenever it loses a page, so the oldest block with a number of valid pages is
+/// the last of its list, and only one block for each number has to be compared.
+#[derive(Serialize, Deserialize)]
+struct CostBenefit {
+    lost_at: Vec<u64>,
+    lost: u64,
+}
+
+impl CostBenefit {
+    fn new(blocks: u32) -> Self {
+        Self { lost_at: vec![0; blocks as usize], lost: 0 }
+    }
+
+    #[inline]
+    fn on_page_lost(&mut self, block: u32) {
+        self.lost += 1;
+        self.lost_at[block as usize] = self.lost;
+    }
+
+    fn on_close(&mut self, block: u32) {
+        self.lost_at[block as usize] = self.lost;
+    }
+
+    fn choose(&self, lists: &mut Lists, die: u32, pages_per_block: u16) -> Option<u32> {
+        let lowest = lists.lowest(die)?;
+        let mut best = (0.0, lists.last(die, lowest)?);
+        for valid in lowest..=pages_per_block {
+            let Some(block) = lists.last(die, valid) else { continue };
+            let age = (self.lost - self.lost_at[block as usize]) as f64;
+            // Without valid pages it costs nothing, whatever its age.
+            let benefit = match valid {
+                0 => f64::INFINITY,
+                _ => age * f64::from(pages_per_block - valid) / f64::from(2 * u32::from(valid)),
+            };
+            if benefit > best.0 {
+                best = (benefit, block);
+            }
+        }
+        Some(best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests;

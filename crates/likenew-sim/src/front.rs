@@ -1,0 +1,188 @@
+//! What every drive has in front of its mechanism: the link to the host, and the bytes of a drive that holds each sector at its
+//! own address.
+
+use std::collections::VecDeque;
+
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::units::Nanos;
+use rustc_hash::FxHashMap;
+
+use crate::timeline::{EventQueue, Timeline, transfer_time};
+
+/// The parameters of a link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LinkParameters {
+    /// Payload bytes per second in one direction.
+    pub bytes_per_s: u64,
+    /// Whether both directions move data at the same time, as PCIe does and SATA does not.
+    pub duplex: bool,
+    /// Commands that the drive accepts at once; more wait in the host.
+    pub command_slots: u32,
+}
+
+/// The link in time. Data moves in the order in which it becomes ready.
+pub(crate) struct HostLink {
+    parameters: LinkParameters,
+    /// Its present rate.
+    bytes_per_s: u64,
+    to_drive: Timeline,
+    to_host: Timeline,
+}
+
+impl HostLink {
+    pub(crate) fn new(parameters: LinkParameters) -> Self {
+        Self {
+            parameters,
+            bytes_per_s: parameters.bytes_per_s,
+            to_drive: Timeline::default(),
+            to_host: Timeline::default(),
+        }
+    }
+
+    /// Moves so many bytes per second at most from now on, or as many as it can.
+    pub(crate) fn limit(&mut self, bytes_per_s: Option<u64>) {
+        let all = self.parameters.bytes_per_s;
+        self.bytes_per_s = bytes_per_s.map_or(all, |limit| limit.min(all));
+    }
+
+    /// When `bytes` that the host sends from `now` on are in the drive.
+    pub(crate) fn send_to_drive(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        self.to_drive.reserve(now, transfer_time(bytes, self.bytes_per_s))
+    }
+
+    /// When `bytes` that the drive sends from `now` on are in the host.
+    pub(crate) fn send_to_host(&mut self, now: Nanos, bytes: u64) -> Nanos {
+        let line = if self.parameters.duplex { &mut self.to_host } else { &mut self.to_drive };
+        line.reserve(now, transfer_time(bytes, self.bytes_per_s))
+    }
+}
+
+/// The link of a drive, its events, and the commands that wait for a slot of the link.
+pub(crate) struct Front<E> {
+    pub(crate) link: HostLink,
+    pub(crate) events: EventQueue<E>,
+    /// In the host, waiting for one of the link's command slots.
+    waiting: VecDeque<u32>,
+    slots_used: u32,
+    /// No I/O has been in the drive since.
+    pub(crate) quiet_since: Nanos,
+    pub(crate) host_bytes_written: u64,
+}
+
+impl<E> Front<E> {
+    pub(crate) fn new(link: LinkParameters) -> Self {
+        Self {
+            link: HostLink::new(link),
+            events: EventQueue::new(),
+            waiting: VecDeque::new(),
+            slots_used: 0,
+            quiet_since: Nanos::ZERO,
+            host_bytes_written: 0,
+        }
+    }
+
+    /// Takes an I/O of the host; answers whether it begins at once.
+    pub(crate) fn accept(&mut self, io: &Io) -> bool {
+        if io.op == Op::Write {
+            self.host_bytes_written += u64::from(io.length);
+        }
+        let begins = self.slots_used < self.link.parameters.command_slots;
+        if begins {
+            self.slots_used += 1;
+        } else {
+            self.waiting.push_back(io.slot.0);
+        }
+        begins
+    }
+
+    /// Ends an I/O; answers which one begins in its place.
+    pub(crate) fn end(
+        &mut self,
+        slot: u32,
+        outcome: Outcome,
+        now: Nanos,
+        done: &mut Vec<Completion>,
+    ) -> Option<u32> {
+        done.push(Completion { slot: Slot(slot), at: now, outcome });
+        let next = self.waiting.pop_front();
+        if next.is_none() {
+            self.slots_used -= 1;
+        }
+        if self.is_quiet() {
+            self.quiet_since = now;
+        }
+        next
+    }
+
+    /// Whether no I/O is in the drive.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.slots_used == 0
+    }
+}
+
+/// Bytes of sectors by number.
+pub(crate) type Sectors = FxHashMap<u64, Box<[u8]>>;
+
+/// Sectors that were written; all others read as zeros.
+pub(crate) struct PlainContents {
+    sector_bytes: u32,
+    /// By slot of the host.
+    requests: Vec<Vec<u8>>,
+    sectors: Sectors,
+}
+
+impl PlainContents {
+    pub(crate) fn new(sector_bytes: u32) -> Self {
+        Self { sector_bytes, requests: Vec::new(), sectors: FxHashMap::default() }
+    }
+
+    /// What was written.
+    pub(crate) fn sectors(&self) -> &Sectors {
+        &self.sectors
+    }
+
+    /// Takes up what was written before.
+    pub(crate) fn restore(&mut self, sectors: Sectors) {
+        self.sectors = sectors;
+    }
+
+    /// The bytes of an I/O.
+    pub(crate) fn request(&mut self, slot: Slot) -> &mut Vec<u8> {
+        if self.requests.len() <= slot.index() {
+            self.requests.resize(slot.index() + 1, Vec::new());
+        }
+        &mut self.requests[slot.index()]
+    }
+
+    /// Serves an I/O. The result of two I/Os in flight to the same sector is undefined.
+    pub(crate) fn serve(&mut self, io: &Io) {
+        let length = self.sector_bytes as usize;
+        let first = io.offset / u64::from(self.sector_bytes);
+        let mut bytes = std::mem::take(self.request(io.slot));
+        for (sector, part) in (first..).zip(bytes.chunks_mut(length)) {
+            match (io.op, self.sectors.get(&sector)) {
+                (Op::Write, _) => drop(self.sectors.insert(sector, (&*part).into())),
+                (Op::Read, Some(held)) => part.copy_from_slice(held),
+                (Op::Read, None) => part.fill(0),
+                (Op::Trim | Op::Flush, _) => {}
+            }
+        }
+        *self.request(io.slot) = bytes;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_half_duplex_link_shares_its_time_and_a_duplex_one_does_not() {
+        let link = |duplex| {
+            let parameters = LinkParameters { bytes_per_s: 1_000_000_000, duplex, command_slots: 32 };
+            let mut link = HostLink::new(parameters);
+            (link.send_to_drive(Nanos(0), 1000), link.send_to_host(Nanos(0), 1000))
+        };
+        assert_eq!(link(false), (Nanos(1000), Nanos(2000)));
+        assert_eq!(link(true), (Nanos(1000), Nanos(1000)));
+    }
+}

@@ -1,0 +1,473 @@
+//! What drives that are drawn are made of: the dice, the file that is written, links, chips of the kinds that were built from 2006
+//! to 2024 (smaller than they were), and firmware.
+
+use std::fmt::{Display, Write as _};
+use std::ops::RangeInclusive;
+
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::wording;
+
+/// The choices of one drive, in order.
+pub(super) struct Dice(Xoshiro256PlusPlus);
+
+impl Dice {
+    pub(super) fn new(seed: u64) -> Self {
+        Self(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// One of these, each equally often.
+    pub(super) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.0.random_range(0..choices.len())]
+    }
+
+    /// A whole number of a range, each equally often.
+    pub(super) fn integer(&mut self, range: RangeInclusive<u64>) -> u64 {
+        self.0.random_range(range)
+    }
+
+    /// A number between two, each tenfold equally often.
+    pub(super) fn log(&mut self, low: f64, high: f64) -> f64 {
+        low * (high / low).powf(self.0.random::<f64>())
+    }
+
+    /// As [`log`](Self::log), in whole steps of `step`, one at least.
+    pub(super) fn steps(&mut self, low: f64, high: f64, step: u64) -> u64 {
+        (self.log(low, high) / step as f64).round().max(1.0) as u64 * step
+    }
+
+    /// Whether something is so that is with this probability.
+    pub(super) fn chance(&mut self, probability: f64) -> bool {
+        self.0.random::<f64>() < probability
+    }
+}
+
+/// What every value of such a file names as its source.
+const SOURCE: &str = "drawn at random";
+
+/// A file that is being written.
+pub(super) struct File(String);
+
+impl File {
+    /// A file of a kind of drive, with its identity.
+    pub(super) fn new(
+        kind: &str,
+        seed: u64,
+        technology: &str,
+        capacity_bytes: u64,
+        sector_bytes: u64,
+    ) -> Self {
+        let mut file = Self(format!("{}\nkind = \"{kind}\"\n", wording::generated_file_comment(seed)));
+        file.table("identity");
+        file.word("model", &format!("Drawn {seed}"));
+        file.word("technology", technology);
+        file.value("capacity_bytes", capacity_bytes);
+        file.value("sector_bytes", sector_bytes);
+        file.table("advertised");
+        file
+    }
+
+    /// Begins a table.
+    pub(super) fn table(&mut self, name: &str) {
+        let _ = writeln!(self.0, "\n[{name}]");
+    }
+
+    /// A number or a truth.
+    pub(super) fn value(&mut self, key: &str, value: impl Display) {
+        let _ = writeln!(self.0, "{key} = {{ value = {value}, source = \"{SOURCE}\" }}");
+    }
+
+    /// A word.
+    pub(super) fn word(&mut self, key: &str, word: &str) {
+        self.value(key, format_args!("\"{word}\""));
+    }
+
+    /// The text.
+    pub(super) fn finish(self) -> String {
+        self.0
+    }
+}
+
+/// A link as it is drawn.
+#[derive(Clone, Copy)]
+pub(super) struct Link {
+    pub(super) name: &'static str,
+    /// As catalog files name it.
+    standard: &'static str,
+    pub(super) bytes_per_s: u64,
+    duplex: bool,
+    pub(super) command_slots: u64,
+    /// Firmware time of a command behind such a link, in nanoseconds, from and to.
+    command_ns: (f64, f64),
+}
+
+/// USB 2.0 and 3.0, mass storage: one command at a time.
+pub(super) const USB: [Link; 2] = [
+    Link::new("USB 2.0", "usb2", 33, false, 1, (200.0, 600.0)),
+    Link::new("USB 3.0", "usb3.0-bot", 380, true, 1, (40.0, 150.0)),
+];
+
+/// SATA of 1.5 and 3 Gb/s.
+pub(super) const SATA_EARLY: [Link; 2] = [
+    Link::new("SATA 1.5 Gb/s", "sata1.5g", 135, false, 32, (25.0, 120.0)),
+    Link::new("SATA 3 Gb/s", "sata3g", 275, false, 32, (10.0, 50.0)),
+];
+
+/// SATA of 3 and 6 Gb/s.
+pub(super) const SATA: [Link; 2] = [SATA_EARLY[1], SATA_LATE[0]];
+
+/// SATA of 6 Gb/s.
+pub(super) const SATA_LATE: [Link; 1] = [Link::new("SATA 6 Gb/s", "sata6g", 550, false, 32, (7.0, 25.0))];
+
+/// What drives with flash in three dimensions have: SATA, USB with queues (UASP), PCIe of two generations under NVMe.
+pub(super) const MODERN_LINKS: [Link; 5] = [
+    SATA_LATE[0],
+    Link::new("USB 3.1, UASP", "usb3.1", 900, true, 32, (15.0, 40.0)),
+    Link::new("PCIe 3.0 x2", "pcie3x2", 1700, true, 256, (2.0, 8.0)),
+    Link::new("PCIe 3.0 x4", "pcie3x4", 3500, true, 1024, (1.0, 5.0)),
+    Link::new("PCIe 4.0 x4", "pcie4x4", 7000, true, 1024, (0.6, 3.0)),
+];
+
+impl Link {
+    const fn new(
+        name: &'static str,
+        standard: &'static str,
+        mb_per_s: u64,
+        duplex: bool,
+        command_slots: u64,
+        (low_us, high_us): (f64, f64),
+    ) -> Self {
+        let command_ns = (low_us * 1e3, high_us * 1e3);
+        Self { name, standard, bytes_per_s: mb_per_s * 1_000_000, duplex, command_slots, command_ns }
+    }
+
+    /// One of these, as fast as boards and chips make it.
+    pub(super) fn draw(dice: &mut Dice, links: &[Self]) -> Self {
+        let link = dice.one_of(links);
+        let nominal = link.bytes_per_s as f64;
+        Self { bytes_per_s: dice.steps(0.9 * nominal, 1.03 * nominal, 1_000_000), ..link }
+    }
+
+    pub(super) fn write(&self, file: &mut File) {
+        file.table("link");
+        file.word("standard", self.standard);
+        file.value("bytes_per_s", self.bytes_per_s);
+        file.value("duplex", self.duplex);
+        file.value("command_slots", self.command_slots);
+    }
+
+    /// Whether it takes more commands at once than SATA.
+    pub(super) fn has_long_queues(&self) -> bool {
+        self.command_slots > 32
+    }
+
+    /// Firmware time of one command.
+    pub(super) fn command_ns(&self, dice: &mut Dice) -> u64 {
+        let (low, high) = self.command_ns;
+        dice.steps(low, high, 100)
+    }
+}
+
+/// A kind of flash, with ranges that data sheets and conference papers of its years show.
+#[derive(Clone, Copy)]
+pub(super) struct Technology {
+    pub(super) name: &'static str,
+    /// Bits in a cell.
+    pub(super) bits: u64,
+    page_kib: &'static [u64],
+    pages_per_block: &'static [u64],
+    /// Pages that one program writes on each plane.
+    pages_per_program: u64,
+    read_us: (f64, f64),
+    program_us: (f64, f64),
+    erase_us: (f64, f64),
+    channel_mb_per_s: (f64, f64),
+    /// What was put before it.
+    links: &'static [Link],
+}
+
+pub(super) const SLC: Technology = Technology {
+    name: "SLC flash",
+    bits: 1,
+    page_kib: &[2, 4],
+    pages_per_block: &[64, 128],
+    pages_per_program: 1,
+    read_us: (20.0, 30.0),
+    program_us: (200.0, 350.0),
+    erase_us: (1500.0, 2000.0),
+    channel_mb_per_s: (33.0, 130.0),
+    links: &SATA_EARLY,
+};
+
+pub(super) const MLC: Technology = Technology {
+    name: "MLC flash",
+    bits: 2,
+    page_kib: &[4, 8],
+    pages_per_block: &[96, 128, 192, 256],
+    pages_per_program: 1,
+    read_us: (50.0, 90.0),
+    program_us: (600.0, 1500.0),
+    erase_us: (1500.0, 4500.0),
+    channel_mb_per_s: (50.0, 400.0),
+    links: &SATA,
+};
+
+const TLC: Technology = Technology {
+    name: "planar TLC flash",
+    bits: 3,
+    page_kib: &[8, 16],
+    pages_per_block: &[192, 258, 384],
+    pages_per_program: 1,
+    read_us: (60.0, 100.0),
+    program_us: (900.0, 2300.0),
+    erase_us: (3000.0, 6000.0),
+    channel_mb_per_s: (200.0, 400.0),
+    links: &SATA_LATE,
+};
+
+const TLC_3D: Technology = Technology {
+    name: "3D TLC flash",
+    bits: 3,
+    page_kib: &[4, 8, 16],
+    pages_per_block: &[288, 384, 576, 768, 1152],
+    pages_per_program: 3,
+    read_us: (45.0, 90.0),
+    program_us: (1000.0, 2200.0),
+    erase_us: (3000.0, 10_000.0),
+    channel_mb_per_s: (400.0, 1600.0),
+    links: &MODERN_LINKS,
+};
+
+const QLC_3D: Technology = Technology {
+    name: "3D QLC flash",
+    bits: 4,
+    page_kib: &[4, 8, 16],
+    pages_per_block: &[384, 768, 1024, 1536],
+    pages_per_program: 4,
+    read_us: (85.0, 140.0),
+    program_us: (6000.0, 12_000.0),
+    erase_us: (3000.0, 10_000.0),
+    channel_mb_per_s: (400.0, 1200.0),
+    links: &MODERN_LINKS,
+};
+
+/// Kinds of flash that a page map was put over.
+pub(super) const PAGE_MAP_TECHNOLOGIES: [Technology; 5] = [SLC, MLC, TLC, TLC_3D, QLC_3D];
+/// Those of which a part was used with one bit a cell.
+pub(super) const WITH_SLC_CACHE: [Technology; 3] = [TLC, TLC_3D, QLC_3D];
+
+impl Technology {
+    /// A link of its years.
+    pub(super) fn draw_link(&self, dice: &mut Dice) -> Link {
+        Link::draw(dice, self.links)
+    }
+}
+
+/// The chips of one drive in the terms of their data sheets; how many blocks they have, the map decides.
+#[derive(Clone, Copy)]
+pub(super) struct Chips {
+    pub(super) technology: Technology,
+    pub(super) channels: u64,
+    pub(super) dies_per_channel: u64,
+    pub(super) dies_per_gang: u64,
+    pub(super) planes: u64,
+    pub(super) blocks_per_plane: u64,
+    pub(super) pages_per_block: u64,
+    pub(super) page_bytes: u64,
+    pub(super) page_spare_bytes: u64,
+    pub(super) pages_per_program: u64,
+    pub(super) read_ns: u64,
+    pub(super) program_ns: u64,
+    pub(super) erase_ns: u64,
+    pub(super) channel_bytes_per_s: u64,
+    pub(super) programs_max: u64,
+}
+
+/// Channels, and dies on each: few, or many.
+pub(super) fn draw_board(dice: &mut Dice, dies: (f64, f64)) -> (u64, u64) {
+    let dies = dice.log(dies.0, dies.1);
+    let channels = dice.one_of(&[1, 2, 3, 4, 4, 5, 8, 8, 10]).min(dies.round() as u64).max(1);
+    (channels, (dies / channels as f64).round().max(1.0) as u64)
+}
+
+impl Chips {
+    /// Chips of a technology on a board with so many channels and dies on each.
+    pub(super) fn draw(dice: &mut Dice, technology: Technology, board: (u64, u64)) -> Self {
+        let (channels, dies_per_channel) = board;
+        let dies_per_gang = if dies_per_channel % 2 == 0 && dice.chance(0.1) { 2 } else { 1 };
+        let dies = channels * dies_per_channel / dies_per_gang;
+        let page_bytes = 1024 * dice.one_of(technology.page_kib);
+        let us = |dice: &mut Dice, (low, high): (f64, f64)| dice.steps(1e3 * low, 1e3 * high, 1000);
+        Self {
+            technology,
+            channels,
+            dies_per_channel,
+            dies_per_gang,
+            planes: dice.one_of(&[1, 1, 2, 4]),
+            blocks_per_plane: 0,
+            pages_per_block: dice.one_of(technology.pages_per_block),
+            page_bytes,
+            page_spare_bytes: page_bytes / 1024 * dice.one_of(&[32, 56, 64, 112, 128]),
+            pages_per_program: technology.pages_per_program,
+            read_ns: us(dice, technology.read_us),
+            program_ns: us(dice, technology.program_us),
+            erase_ns: us(dice, technology.erase_us),
+            channel_bytes_per_s: {
+                let (low, high) = technology.channel_mb_per_s;
+                dice.steps(1e6 * low, 1e6 * high, 1_000_000)
+            },
+            // Power and firmware limit some drives.
+            programs_max: if dies >= 4 && dice.chance(0.15) { dies * 3 / 4 } else { dies },
+        }
+    }
+
+    /// Dies, a gang counting as one.
+    pub(super) fn dies(&self) -> u64 {
+        self.channels * self.dies_per_channel / self.dies_per_gang
+    }
+
+    /// Bytes of one array read.
+    pub(super) fn row_bytes(&self) -> u64 {
+        self.page_bytes * self.planes * self.dies_per_gang
+    }
+
+    /// Bytes of one program.
+    pub(super) fn unit_bytes(&self) -> u64 {
+        self.row_bytes() * self.pages_per_program
+    }
+
+    /// Bytes of an erase block.
+    pub(super) fn block_bytes(&self) -> u64 {
+        self.row_bytes() * self.pages_per_block
+    }
+
+    /// Bytes of flash that are erased as all dies come to the end of a block.
+    pub(super) fn stripe_of_blocks_bytes(&self) -> u64 {
+        self.block_bytes() * self.dies()
+    }
+
+    /// Bytes a second that all of it can be programmed at, in units of so many bytes in so long.
+    pub(super) fn programs_bytes_per_s(&self, unit_bytes: u64, program_ns: u64, dies: u64) -> f64 {
+        let wire = unit_bytes as f64 * (1.0 + self.page_spare_bytes as f64 / self.page_bytes as f64)
+            / self.dies_per_gang as f64;
+        let transfer = wire / self.channel_bytes_per_s as f64;
+        let of_dies = dies as f64 * unit_bytes as f64 / (transfer + program_ns as f64 / 1e9);
+        of_dies.min(self.channels as f64 * unit_bytes as f64 / transfer)
+    }
+
+    pub(super) fn write(&self, file: &mut File) {
+        file.table("nand");
+        file.value("channels", self.channels);
+        file.value("dies_per_channel", self.dies_per_channel);
+        file.value("dies_per_gang", self.dies_per_gang);
+        file.value("planes", self.planes);
+        file.value("blocks_per_plane", self.blocks_per_plane);
+        file.value("pages_per_block", self.pages_per_block);
+        file.value("page_bytes", self.page_bytes);
+        file.value("page_spare_bytes", self.page_spare_bytes);
+        file.value("pages_per_program", self.pages_per_program);
+        file.value("read_ns", self.read_ns);
+        file.value("program_ns", self.program_ns);
+        file.value("erase_ns", self.erase_ns);
+        file.value("channel_bytes_per_s", self.channel_bytes_per_s);
+        file.value("programs_max", self.programs_max);
+    }
+}
+
+/// The table `[firmware]` and what goes with it.
+#[derive(Clone, Copy)]
+pub(super) struct Firmware {
+    read_command_ns: u64,
+    write_command_ns: u64,
+    pub(super) buffer_bytes: u64,
+    idle_after_ns: u64,
+    trim: &'static str,
+    /// A bridge answers TRIM and drops it.
+    drops_trim: bool,
+}
+
+impl Firmware {
+    /// Firmware behind a link, with a buffer of so many bytes.
+    pub(super) fn draw(dice: &mut Dice, link: &Link, buffer_bytes: u64) -> Self {
+        let trim = dice.one_of(&["immediate", "immediate", "immediate", "lazy", "lazy", "ignored"]);
+        Self {
+            read_command_ns: link.command_ns(dice),
+            write_command_ns: link.command_ns(dice),
+            buffer_bytes,
+            idle_after_ns: dice.steps(5e7, 5e9, 10_000_000),
+            trim,
+            drops_trim: trim == "immediate" && dice.chance(0.15),
+        }
+    }
+
+    pub(super) fn write(&self, file: &mut File) {
+        file.table("firmware");
+        file.value("read_command_ns", self.read_command_ns);
+        file.value("write_command_ns", self.write_command_ns);
+        file.value("other_command_ns", self.write_command_ns);
+        file.value("buffer_bytes", self.buffer_bytes);
+        file.value("idle_after_ns", self.idle_after_ns);
+        file.word("trim", self.trim);
+        if self.drops_trim {
+            file.table("faults");
+            file.word("trim", "dropped");
+        }
+    }
+}
+
+/// A buffer of 64 KiB to 64 MiB in whole pages of the map, that holds at least two units, and mostly one for each die; but
+/// never so large that what the dies do at the end of their blocks is lost in it.
+pub(super) fn draw_buffer(
+    dice: &mut Dice,
+    chips: &Chips,
+    page_bytes: u64,
+    unit_bytes: u64,
+    most: u64,
+) -> u64 {
+    let all_dies = (chips.programs_max + 1) * unit_bytes;
+    let least = if dice.chance(0.85) { all_dies.max(2 * unit_bytes) } else { 2 * unit_bytes };
+    let most = most.clamp(2 * unit_bytes, 64 << 20);
+    let low = least.min(most).max(65_536);
+    let bytes = dice.log(low as f64, most.max(low + low / 2) as f64) as u64;
+    // A number that is no power of two says more about who measures it.
+    bytes.next_multiple_of(page_bytes).max(2 * unit_bytes)
+}
+
+/// How data of this drive gets old, if it does, and what it has been through.
+pub(super) struct GeneratedTreatment {
+    /// Onset in seconds, retries a tenfold age, retries at most.
+    aging: Option<(u64, u64, u64)>,
+    /// As after the question mark of a target.
+    pub(super) state: String,
+    overwritten_share: f64,
+}
+
+impl GeneratedTreatment {
+    /// Overwritten for a share of what it holds, at most so much.
+    pub(super) fn draw(dice: &mut Dice, chips: &Chips, overwritten_share: (f64, f64)) -> Self {
+        const DAY_S: u64 = 86_400;
+        let ages = chips.technology.bits > 1;
+        let aging = (ages && dice.chance(0.6))
+            .then(|| (dice.integer(1..=20) * DAY_S, dice.integer(3..=12), dice.integer(6..=24)));
+        let state = match dice.integer(0..=9) {
+            0..=4 => String::new(),
+            5..=6 => "state=used".to_owned(),
+            _ => format!("state=used&age={}d", dice.integer(60..=720)),
+        };
+        let (low, high) = overwritten_share;
+        let overwritten_share = (dice.log(low, high) * 1e4).round() / 1e4;
+        Self { aging, state, overwritten_share }
+    }
+
+    pub(super) fn write(&self, file: &mut File) {
+        if let Some((onset_s, retries_per_decade, retries_max)) = self.aging {
+            file.table("aging");
+            file.value("onset_s", onset_s);
+            file.value("retries_per_decade", retries_per_decade);
+            file.value("retries_max", retries_max);
+        }
+        file.table("used");
+        file.value("overwritten_share", self.overwritten_share);
+    }
+}

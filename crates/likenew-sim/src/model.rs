@@ -1,0 +1,371 @@
+//! A drive model as its file describes it: identity, advertised figures and the parameters of its mechanism.
+
+mod disk;
+mod faults;
+mod flash;
+pub(crate) mod in_situation;
+mod volume;
+
+use likenew_core::units::Nanos;
+
+use crate::disk::DiskParameters;
+use crate::drive_file::{Section, SourceEntry, Text};
+use crate::error::{FileError, SimError};
+use crate::faults::DriveFaults;
+use crate::flash::map_cache::HostShare;
+use crate::flash::{FlashGeometry, FlashParameters};
+use crate::front::LinkParameters;
+use crate::situations::Situations;
+use crate::situations::link_standard::LinkStandard;
+use crate::volume::VolumeParameters;
+use crate::wording::Domain;
+
+pub use flash::Layer;
+
+/// Rated or reviewed figures of a new drive; never used by the simulation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RatedSpeeds {
+    /// Sequential read, bytes per second.
+    pub read_bytes_per_s: Option<u64>,
+    /// Sequential write, bytes per second.
+    pub write_bytes_per_s: Option<u64>,
+    /// Random 4 KiB reads per second.
+    pub random_read_iops: Option<u64>,
+    /// Random 4 KiB writes per second.
+    pub random_write_iops: Option<u64>,
+}
+
+/// The mechanism of a drive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mechanism {
+    /// Flash chips.
+    Flash(FlashModel),
+    /// Platters.
+    Disk(DiskParameters),
+    /// A network volume.
+    Volume(VolumeParameters),
+}
+
+impl Mechanism {
+    /// Its kind, as files spell it in `kind`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Flash(_) => KINDS[0],
+            Self::Disk(_) => KINDS[1],
+            Self::Volume(_) => KINDS[2],
+        }
+    }
+
+    /// The link between it and the host.
+    pub fn link(&self) -> LinkParameters {
+        match self {
+            Self::Flash(flash) => flash.parameters.link,
+            Self::Disk(disk) => disk.link,
+            Self::Volume(volume) => volume.link,
+        }
+    }
+
+    pub(crate) fn link_mut(&mut self) -> &mut LinkParameters {
+        match self {
+            Self::Flash(flash) => &mut flash.parameters.link,
+            Self::Disk(disk) => &mut disk.link,
+            Self::Volume(volume) => &mut volume.link,
+        }
+    }
+
+    /// The part of its mapping cache that is in host memory, if it can be.
+    pub fn host_share(&self) -> Option<HostShare> {
+        match self {
+            Self::Flash(flash) => flash.parameters.map_cache?.host,
+            Self::Disk(_) | Self::Volume(_) => None,
+        }
+    }
+
+    /// Whether its speed depends on how far data compresses.
+    pub fn compresses(&self) -> bool {
+        matches!(self, Self::Flash(flash) if matches!(flash.layer, Layer::Compressing(_)))
+    }
+
+    /// Whether TRIM can be switched on and off: a disk has none.
+    pub fn can_trim(&self) -> bool {
+        !matches!(self, Self::Disk(_))
+    }
+
+    /// Whether old data is read more slowly.
+    pub fn ages(&self) -> bool {
+        matches!(self, Self::Flash(flash) if flash.parameters.aging.is_some())
+    }
+
+    /// Whether it caches writes in a way that the host can switch off.
+    pub fn can_switch_write_cache(&self) -> bool {
+        match self {
+            Self::Flash(_) | Self::Volume(_) => false,
+            Self::Disk(disk) => disk.write_cache_bytes > 0,
+        }
+    }
+}
+
+/// A drive model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Maker and model.
+    pub model: String,
+    /// Such as `50 nm MLC flash`.
+    pub technology: String,
+    /// Bytes that the host can address.
+    pub capacity_bytes: u64,
+    /// Smallest unit of address.
+    pub sector_bytes: u32,
+    /// How a drive that was sold identifies itself.
+    pub reported_models: Option<ReportedModels>,
+    /// Its published figures.
+    pub advertised: RatedSpeeds,
+    /// Its mechanism.
+    pub mechanism: Mechanism,
+    /// The standard of its link, where that has a name.
+    pub link_standard: Option<LinkStandard>,
+    /// Its faults.
+    pub faults: Option<DriveFaults>,
+    /// Its situations.
+    pub situations: Situations,
+    /// Every value of the file with its source.
+    pub sources: Vec<SourceEntry>,
+}
+
+/// The kinds of drives, in the order in which lists show them.
+pub const KINDS: [&str; 3] = ["flash", "disk", "volume"];
+
+const SECOND_NS: u64 = 1_000_000_000;
+const RATE: std::ops::RangeInclusive<u64> = 1_000_000..=100_000_000_000;
+
+struct Identity {
+    model: String,
+    technology: String,
+    capacity_bytes: u64,
+    sector_bytes: u32,
+}
+
+impl Identity {
+    /// The key and the bytes of a sector, for what has to be a multiple of it.
+    fn sector(&self) -> (&'static str, u64) {
+        ("identity.sector_bytes", self.sector_bytes.into())
+    }
+}
+
+impl Model {
+    /// Reads the text of a drive's file; `file` names it in messages.
+    ///
+    /// # Errors
+    /// The text is not TOML, has an unknown or missing key, a value out of its range or without a source, or
+    /// describes a drive that cannot be built. The error names file, line, key, what was found and what is
+    /// allowed.
+    pub fn parse(file: &str, text: &str) -> Result<Self, SimError> {
+        let mut root = Section::parse(Text { file, text })?;
+        let kind = root.word("kind", &KINDS)?;
+        let identity = root.table("identity", read_identity)?;
+        let reported_models = root.table_or_none("sold", ReportedModels::read)?;
+        let advertised = root.table("advertised", read_advertised)?;
+        let (link, link_standard) = root.table("link", read_link)?;
+        let faults = root.table_or_none("faults", |section| faults::read(section, &identity))?;
+        // The mechanism is built for the real capacity.
+        let real_capacity_bytes = faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
+        let capacity_bytes = identity.capacity_bytes;
+        let identity = Identity { capacity_bytes: real_capacity_bytes.unwrap_or(capacity_bytes), ..identity };
+        let mechanism = match kind {
+            "flash" => Mechanism::Flash(flash::read(&mut root, &identity, link)?),
+            "disk" => Mechanism::Disk(disk::read(&mut root, &identity, link)?),
+            _ => Mechanism::Volume(volume::read(&mut root, &identity, link)?),
+        };
+        let read =
+            root.table_or_none("situations", |section| Ok((section.site(), Situations::read(section)?)))?;
+        let (site, situations) = read.unzip();
+        let (situations, sources) = (situations.unwrap_or_default(), root.finish()?);
+        let Identity { model, technology, sector_bytes, .. } = identity;
+        let model = Self {
+            model,
+            technology,
+            capacity_bytes,
+            sector_bytes,
+            reported_models,
+            advertised,
+            mechanism,
+            link_standard,
+            faults,
+            situations,
+            sources,
+        };
+        match site {
+            None => Ok(model),
+            Some(site) => {
+                model.check_situations(&model.situations).map_err(|reason| site.error(reason)).map(|()| model)
+            }
+        }
+    }
+}
+
+impl Model {
+    /// Where a value of the file comes from, by its key, such as `advertised.read_bytes_per_s`.
+    pub fn source(&self, key: &str) -> Option<&SourceEntry> {
+        self.sources.iter().find(|sourced| sourced.key == key)
+    }
+}
+
+fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
+    let identity = Identity {
+        model: section.line("model")?,
+        technology: section.line("technology")?,
+        capacity_bytes: section.integer("capacity_bytes", 1 << 20..=1 << 44)?,
+        sector_bytes: section.count("sector_bytes", 512..=4096)?,
+    };
+    if !identity.sector_bytes.is_power_of_two() {
+        return section.refuse("sector_bytes", identity.sector_bytes, Domain::PowerOfTwo);
+    }
+    let (of, sector) = identity.sector();
+    if !identity.capacity_bytes.is_multiple_of(sector) {
+        let domain = Domain::MultipleOf { key: of, value: sector };
+        return section.refuse("capacity_bytes", identity.capacity_bytes, domain);
+    }
+    Ok(identity)
+}
+
+fn read_advertised(section: &mut Section<'_>) -> Result<RatedSpeeds, SimError> {
+    const IOPS: std::ops::RangeInclusive<u64> = 1..=100_000_000;
+    Ok(RatedSpeeds {
+        read_bytes_per_s: section.integer_or_none("read_bytes_per_s", RATE)?,
+        write_bytes_per_s: section.integer_or_none("write_bytes_per_s", RATE)?,
+        random_read_iops: section.integer_or_none("random_read_iops", IOPS)?,
+        random_write_iops: section.integer_or_none("random_write_iops", IOPS)?,
+    })
+}
+
+fn read_link(section: &mut Section<'_>) -> Result<(LinkParameters, Option<LinkStandard>), SimError> {
+    let link = LinkParameters {
+        bytes_per_s: section.integer("bytes_per_s", RATE)?,
+        duplex: section.truth("duplex")?,
+        command_slots: section.count("command_slots", 1..=65_535)?,
+    };
+    Ok((link, section.parsed_or_none("standard", Domain::LinkStandard, LinkStandard::by_name)?))
+}
+
+fn span(section: &mut Section<'_>, key: &'static str) -> Result<Nanos, SimError> {
+    section.integer(key, 0..=10 * SECOND_NS).map(Nanos)
+}
+
+/// The parameters of a flash drive, and how much use makes it a used one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FlashModel {
+    /// The mechanism.
+    pub parameters: FlashParameters,
+    /// How its flash is divided.
+    pub flash: FlashGeometry,
+    /// The translation layer.
+    pub layer: Layer,
+    /// Bytes of flash for user data and spare together.
+    pub physical_bytes: u64,
+    /// A used drive was overwritten at random, without TRIM, for this share of what it holds.
+    pub overwritten_share: f64,
+}
+
+/// Bytes by which a drive may differ from the entry, in parts of a thousand: makers round, and some hide a
+/// part of it (HPA); no two that were sold under one name are so alike.
+const CAPACITY_PER_MILLE: u64 = 10;
+/// Models that a file may name.
+const PATTERNS_MAX: usize = 16;
+
+/// The models that a drive reports of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReportedModels {
+    /// Patterns of models: `*` stands for any characters, `?` for one.
+    pub patterns: Vec<String>,
+    /// A model name that was observed.
+    pub example: String,
+}
+
+impl ReportedModels {
+    /// Reads the table `[sold]`.
+    fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
+        let reported_models = Self {
+            patterns: section.line("models")?.split(',').map(|pattern| pattern.trim().to_owned()).collect(),
+            example: section.line("example")?,
+        };
+        // A pattern that begins with `*` would match other makers, too.
+        let is_open =
+            |pattern: &String| pattern.chars().take_while(|of| !matches!(of, '*' | '?')).count() < 5;
+        if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {
+            return Err(section.error(FileError::Patterns { most: PATTERNS_MAX }));
+        }
+        if !reported_models.patterns.iter().any(|pattern| is_like(pattern, &reported_models.example)) {
+            return Err(section.error(FileError::OtherExample(reported_models.example)));
+        }
+        Ok(reported_models)
+    }
+
+    /// Whether a drive of this model and size is one of these; `capacity_bytes` is what the entry has.
+    pub(crate) fn is(&self, capacity_bytes: u64, model: &str, reported_bytes: u64) -> bool {
+        let is_as_large =
+            capacity_bytes.abs_diff(reported_bytes) <= capacity_bytes / 1000 * CAPACITY_PER_MILLE;
+        // What fills the 40 characters of ATA are blanks, and some tools join several.
+        let model = model.split_whitespace().collect::<Vec<_>>().join(" ");
+        is_as_large && self.patterns.iter().any(|pattern| is_like(pattern, &model))
+    }
+}
+
+/// Whether a pattern matches a text, whatever the case of letters.
+fn is_like(pattern: &str, text: &str) -> bool {
+    let (pattern, text): (Vec<char>, Vec<char>) =
+        (pattern.to_uppercase().chars().collect(), text.to_uppercase().chars().collect());
+    // Where the last * stands, and how far it has been taken to reach.
+    let (mut at, mut read, mut star) = (0, 0, None);
+    while read < text.len() {
+        match pattern.get(at) {
+            Some('*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(of) if *of == '?' || *of == text[read] => (at, read) = (at + 1, read + 1),
+            _ => match &mut star {
+                None => return false,
+                Some((star_at, reached)) => {
+                    *reached += 1;
+                    (at, read) = (*star_at + 1, *reached);
+                }
+            },
+        }
+    }
+    pattern[at..].iter().all(|of| *of == '*')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_is_any_characters_and_a_question_mark_is_one() {
+        for (pattern, text) in [
+            ("WDC WD6400AAKS-*", "wdc wd6400aaks-22A7B0"),
+            ("a*b*c", "axbxbc"),
+            ("a?c*", "abc"),
+            ("abc", "abc"),
+            ("*", ""),
+        ] {
+            assert!(is_like(pattern, text), "{pattern} {text}");
+        }
+        for (pattern, text) in
+            [("a*b*c", "axbxb"), ("a?c", "ac"), ("abc", "abcd"), ("abcd", "abc"), ("?", ""), ("a*?", "a")]
+        {
+            assert!(!is_like(pattern, text), "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn the_size_has_to_fit_as_well() {
+        let reported_models =
+            ReportedModels { patterns: vec!["OCZ-VERTEX3".into()], example: "OCZ-VERTEX3".into() };
+        let is = |model, bytes| reported_models.is(120_034_123_776, model, bytes);
+        assert!(is("OCZ-VERTEX3  ", 120_034_123_776) && is("ocz-vertex3", 119_900_000_000));
+        for bytes in [240_057_409_536, 90_028_302_336, 128_035_676_160, 0, u64::MAX] {
+            assert!(!is("OCZ-VERTEX3", bytes), "{bytes}");
+        }
+        assert!(!is("OCZ-VERTEX3 MI", 120_034_123_776));
+    }
+}

@@ -1,0 +1,405 @@
+//! Situations that make a healthy drive slow: each is a small layer or a change of parameters, at work by
+//! mechanism and in virtual time, which any drive may have by its file (`[situations]`) or by a setting of
+//! its target (`?link=sata3g&wake=2ms`).
+//!
+//! Several can be combined. From the host to the medium: pieces of a fragmented file, encryption, a partition
+//! that is shifted, the drive's faults, I/O of another program, a hidden cache, a damaged link, power saving,
+//! a restored volume, an array that rebuilds itself, and the drive itself with its link, firmware, host
+//! memory and wear.
+
+pub mod hooks;
+pub mod link_standard;
+mod read_cache;
+mod remap;
+mod wording;
+
+use likenew_core::units::{Nanos, parse_duration, parse_size};
+
+use crate::device::Device;
+use crate::disk::DiskParameters;
+use crate::drive_file::Section;
+use crate::error::{SettingError, SimError};
+use crate::faults::neighbor::Neighbor;
+use crate::faults::{DriveFaults, NeighborParameters, StallParameters};
+use crate::flash::map_cache::{HostShare, MapCacheParameters};
+use crate::wording::Domain;
+use hooks::{
+    Crypt, CryptParameters, DamagedLink, HAND_OVER, HookedDevice, SLEEP_AFTER, SavedState, SnapshotRestore,
+    Wake, WakeParameters,
+};
+use link_standard::LinkStandard;
+use read_cache::{LINE_BYTES, ReadCache};
+use remap::{AddressRemap, RemappedDevice};
+use wording::SETTINGS;
+
+pub(crate) use wording::{FIRMWARE_WARNING, known_settings};
+
+/// The situations of a drive; none by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Situations {
+    /// The link that the drive is connected by, where that is not its own.
+    pub link: Option<LinkStandard>,
+    /// Encryption above it.
+    pub crypt: Option<CryptParameters>,
+    /// Bytes by which the addresses are shifted.
+    pub shift_bytes: Option<u64>,
+    /// Its power saving.
+    pub wake: Option<WakeParameters>,
+    /// Bytes of host memory that are offered for its mapping table.
+    pub host_memory_bytes: Option<u64>,
+    /// Whether it is a volume that was just made from a snapshot.
+    pub from_snapshot: Option<bool>,
+    /// Bytes of the pieces of the fragmented file.
+    pub fragment_bytes: Option<u64>,
+    /// Share of the rated life that is used.
+    pub wear: Option<f64>,
+    /// Share of the addresses in the slow region.
+    pub weak: Option<f64>,
+    /// One of so many commands is damaged on its link.
+    pub damaged_every_ios: Option<u64>,
+    /// When its firmware stalls.
+    pub firmware: Option<StallParameters>,
+    /// Bytes of a hidden cache in front of it.
+    pub read_cache_bytes: Option<u64>,
+    /// Bytes a second that an array reads of it to rebuild its other member.
+    pub array_bytes_per_s: Option<u64>,
+}
+
+impl Situations {
+    /// Takes a setting; `None` if it is none of these.
+    ///
+    /// # Errors
+    /// Its value is not what it takes.
+    pub(crate) fn set(&mut self, key: &str, value: &str) -> Option<Result<(), SettingError>> {
+        let taken = match key {
+            "link" => link(value).map(|link| self.link = Some(link)),
+            "crypt" => crypt(value).map(|crypt| self.crypt = Some(crypt)),
+            "shift" => size(key, value, 1, 1 << 30).map(|bytes| self.shift_bytes = Some(bytes)),
+            "wake" => wake(value).map(|wake| self.wake = Some(wake)),
+            "hmb" => host_memory(value).map(|bytes| self.host_memory_bytes = Some(bytes)),
+            "lazy" => truth(key, value).map(|lazy| self.from_snapshot = Some(lazy)),
+            "fragments" => size(key, value, 512, 1 << 40).map(|bytes| self.fragment_bytes = Some(bytes)),
+            "wear" => share(key, value, 3.0).map(|share| self.wear = Some(share)),
+            "slow_region" => share(key, value, 0.5).map(|share| self.weak = Some(share)),
+            "crc" => damage(value).map(|ios| self.damaged_every_ios = Some(ios)),
+            "firmware" => firmware(value).map(|stall| self.firmware = Some(stall)),
+            "readcache" => {
+                size(key, value, LINE_BYTES, 1 << 40).map(|bytes| self.read_cache_bytes = Some(bytes))
+            }
+            "array" => array(value).map(|rate| self.array_bytes_per_s = Some(rate)),
+            _ => return None,
+        };
+        Some(taken)
+    }
+
+    /// Reads the table `[situations]`, whose values are spelled as the settings are.
+    pub(crate) fn read(section: &mut Section<'_>) -> Result<Self, SimError> {
+        let mut situations = Self::default();
+        for setting in &SETTINGS {
+            let (key, example) = (setting.key, setting.example());
+            let parse = |text: &str| {
+                let mut one = Self::default();
+                one.set(key, text)?.ok().map(|()| one)
+            };
+            let domain = Domain::TextSuchAs(example.to_owned());
+            if let Some(one) = section.parsed_or_none(key, domain, parse)? {
+                situations = one.merge_with(&situations);
+            }
+        }
+        Ok(situations)
+    }
+
+    /// These, and of others what these leave open.
+    pub(crate) fn merge_with(&self, other: &Self) -> Self {
+        Self {
+            link: self.link.or(other.link),
+            crypt: self.crypt.or(other.crypt),
+            shift_bytes: self.shift_bytes.or(other.shift_bytes),
+            wake: self.wake.or(other.wake),
+            host_memory_bytes: self.host_memory_bytes.or(other.host_memory_bytes),
+            from_snapshot: self.from_snapshot.or(other.from_snapshot),
+            fragment_bytes: self.fragment_bytes.or(other.fragment_bytes),
+            wear: self.wear.or(other.wear),
+            weak: self.weak.or(other.weak),
+            damaged_every_ios: self.damaged_every_ios.or(other.damaged_every_ios),
+            firmware: self.firmware.or(other.firmware),
+            read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
+            array_bytes_per_s: self.array_bytes_per_s.or(other.array_bytes_per_s),
+        }
+    }
+
+    /// The situations for people, as name and value.
+    pub(crate) fn describe(&self) -> Vec<(&'static str, String)> {
+        let described = [
+            self.link.map(wording::link),
+            self.crypt.map(wording::encryption),
+            self.shift_bytes.map(wording::shifted_partition),
+            self.wake.map(wording::power_saving),
+            self.host_memory_bytes.map(wording::host_memory),
+            self.from_snapshot.filter(|is_restored| *is_restored).map(|_| wording::restored_volume()),
+            self.fragment_bytes.map(wording::fragments),
+            self.wear.map(wording::wear),
+            self.weak.map(wording::slow_region),
+            self.damaged_every_ios.map(wording::damaged_link),
+            self.firmware.map(|_| wording::stalling_firmware()),
+            self.read_cache_bytes.map(wording::read_cache),
+            self.array_bytes_per_s.map(wording::rebuilt_array),
+        ];
+        described.into_iter().flatten().collect()
+    }
+}
+
+fn link(name: &str) -> Result<LinkStandard, SettingError> {
+    let named = LinkStandard::by_name(name);
+    named.ok_or_else(|| SettingError::wrong_value("link", name, Domain::LinkStandard))
+}
+
+/// `RATE` or `RATE,DELAY`.
+fn crypt(text: &str) -> Result<CryptParameters, SettingError> {
+    let bad = || SettingError::wrong_value("crypt", text, Domain::Encryption);
+    let (speed, delay) = text.split_once(',').map_or((text, None), |(speed, delay)| (speed, Some(delay)));
+    let bytes = parse_size(speed.strip_suffix("/s").ok_or_else(bad)?).map_err(|_| bad())?;
+    let hand_over = delay.map_or(Ok(HAND_OVER), parse_duration).map_err(|_| bad())?;
+    if !(1_000_000..=1 << 40).contains(&bytes) || hand_over > Nanos::from_secs(1) {
+        return Err(bad());
+    }
+    Ok(CryptParameters { bytes_per_s: bytes, hand_over })
+}
+
+/// `TIME` or `TIME,AFTER`.
+fn wake(text: &str) -> Result<WakeParameters, SettingError> {
+    let bad = || SettingError::wrong_value("wake", text, Domain::Wake);
+    let (time, after) = text.split_once(',').map_or((text, None), |(time, after)| (time, Some(after)));
+    let time = parse_duration(time).map_err(|_| bad())?;
+    let after = after.map_or(Ok(SLEEP_AFTER), parse_duration).map_err(|_| bad())?;
+    // A drive that wakes up at once, or is never idle, does not sleep.
+    let fits = Nanos::ZERO < time && time <= Nanos::from_secs(60);
+    if !fits || after == Nanos::ZERO || after > Nanos::from_secs(3600) {
+        return Err(bad());
+    }
+    Ok(WakeParameters { time, after })
+}
+
+fn damage(text: &str) -> Result<u64, SettingError> {
+    let ios = text.parse::<u64>().ok().filter(|ios| (2..=u64::MAX >> 1).contains(ios));
+    ios.ok_or_else(|| SettingError::wrong_value("crc", text, Domain::Commands))
+}
+
+/// `SPAN` or `SPAN,EVERY`.
+fn firmware(text: &str) -> Result<StallParameters, SettingError> {
+    let bad = || SettingError::wrong_value("firmware", text, Domain::Stalls);
+    let (span, every) = text.split_once(',').map_or((text, None), |(span, every)| (span, Some(every)));
+    let span = parse_duration(span).map_err(|_| bad())?;
+    let every = every.map_or(Ok(STALL_INTERVAL.max(span + span)), parse_duration).map_err(|_| bad())?;
+    // The drive must work between two stalls.
+    let fits = Nanos::ZERO < span && span <= Nanos::from_secs(10) && span < every;
+    let stall = StallParameters { every_ios: None, interval: Some(every), span };
+    (fits && every <= Nanos::from_secs(3600)).then_some(stall).ok_or_else(bad)
+}
+
+fn array(text: &str) -> Result<u64, SettingError> {
+    let bad = || SettingError::wrong_value("array", text, Domain::ReadRate);
+    let rate = text.strip_suffix("/s").and_then(|rate| parse_size(rate).ok()).ok_or_else(bad)?;
+    (1_000_000..=10_000_000_000).contains(&rate).then_some(rate).ok_or_else(bad)
+}
+
+fn host_memory(text: &str) -> Result<u64, SettingError> {
+    if text == "off" { Ok(0) } else { size("hmb", text, 1 << 12, 1 << 40) }
+}
+
+fn size(key: &str, text: &str, least: u64, most: u64) -> Result<u64, SettingError> {
+    let bytes = parse_size(text).map_err(|reason| SettingError::unreadable(key, reason))?;
+    let fits = (least..=most).contains(&bytes).then_some(bytes);
+    fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::Bytes { least, most }))
+}
+
+fn share(key: &str, text: &str, most: f64) -> Result<f64, SettingError> {
+    let fits = text.parse::<f64>().ok().filter(|share| *share > 0.0 && *share <= most);
+    fits.ok_or_else(|| SettingError::wrong_value(key, text, Domain::ShareAboveZero { most }))
+}
+
+fn truth(key: &str, text: &str) -> Result<bool, SettingError> {
+    match text {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(SettingError::wrong_value(key, text, Domain::OnOff)),
+    }
+}
+
+// A mirror whose second member is being rebuilt from this drive: reading the whole drive for that slows down
+// all other I/O.
+//
+// Linux copies in windows, of which it asks in pieces of 64 KiB (`RESYNC_BLOCK_SIZE` of
+// drivers/md/raid1-10.c), as fast as the members allow, and slows down to `sync_speed_min` while other
+// programs use the array. Here the rate is what was set, at random moments and places (assumed: copying
+// sequentially would cost an arm less, and a copy that gives way costs less, too).
+
+/// Bytes of one piece.
+const PIECE_BYTES: u32 = 64 << 10;
+/// Its name in md.
+pub(crate) const ARRAY_ACTION: &str = "recover";
+
+/// The copying, at so many bytes a second.
+pub(crate) fn rebuilding(bytes_per_s: u64) -> NeighborParameters {
+    let ios_per_s = bytes_per_s.div_ceil(PIECE_BYTES.into()).min(u32::MAX.into()) as u32;
+    NeighborParameters { ios_per_s, io_bytes: PIECE_BYTES, write_percent: 0 }
+}
+
+/// How often it stalls, unless set otherwise (assumed).
+pub(crate) const STALL_INTERVAL: Nanos = Nanos::from_secs(4);
+
+/// These faults, and that.
+pub(crate) fn with_stalls(faults: Option<DriveFaults>, stall: StallParameters) -> DriveFaults {
+    DriveFaults { stall: Some(stall), ..faults.unwrap_or_default() }
+}
+
+// Host memory in which a drive without its own DRAM keeps a part of its mapping table (NVMe's Host Memory
+// Buffer).
+
+/// The mapping cache of a drive that was granted so much host memory. Less than its minimum is not used at
+/// all (HMMIN of Identify Controller: NVM Express Base Specification 2.0).
+pub(crate) fn granted_cache(cache: MapCacheParameters, host: HostShare, offered: u64) -> MapCacheParameters {
+    let given = if offered < host.bytes_least { 0 } else { offered.min(host.bytes) };
+    MapCacheParameters { bytes: cache.bytes - host.bytes + given, ..cache }
+}
+
+/// How much host memory a mapping cache holds that was limited like that.
+pub(crate) fn host_memory_used(cut: MapCacheParameters, own: MapCacheParameters, host: HostShare) -> u64 {
+    cut.bytes + host.bytes - own.bytes
+}
+
+/// Where it begins, in percent of the addresses.
+const AT_PERCENT: u64 = 40;
+/// Retries after which a disk fails a read, one turn each (assumed: error recovery of a few tenths of a
+/// second).
+const RETRIES_MAX: u32 = 40;
+
+/// The faults of a disk with this share of the addresses in a slow region. What its file says of retries
+/// applies to all of it.
+pub(crate) fn with_slow_region(
+    faults: Option<DriveFaults>,
+    disk: &DiskParameters,
+    capacity_bytes: u64,
+    share: f64,
+) -> DriveFaults {
+    let mut faults = faults.unwrap_or_default();
+    let sector = u64::from(disk.platters.sector_bytes);
+    let start = capacity_bytes / 100 * AT_PERCENT / sector * sector;
+    let bytes = ((capacity_bytes as f64 * share) as u64 / sector * sector).max(sector);
+    if faults.slow.is_empty() && faults.unreadable.is_empty() {
+        (faults.retry, faults.retries_max) = (disk.platters.revolution, RETRIES_MAX);
+    }
+    faults.slow.push(start..(start + bytes).min(capacity_bytes));
+    faults
+}
+
+/// The layers right around a mechanism of so many bytes: an array that reads it, a volume that is still
+/// fetched, sleep, a damaged link, a cache.
+pub(crate) fn wrap_below(
+    situations: &Situations,
+    mut device: Box<dyn Device>,
+    capacity: u64,
+    saved: Option<&SavedState>,
+) -> Box<dyn Device> {
+    if let Some(bytes_per_s) = situations.array_bytes_per_s {
+        device = Box::new(Neighbor::new(rebuilding(bytes_per_s), device, capacity));
+    }
+    if situations.from_snapshot == Some(true) {
+        device = Box::new(HookedDevice::new(SnapshotRestore::new(saved), device));
+    }
+    if let Some(wake) = situations.wake {
+        device = Box::new(HookedDevice::new(Wake::new(wake), device));
+    }
+    if let Some(ios) = situations.damaged_every_ios {
+        device = Box::new(HookedDevice::new(DamagedLink::new(ios), device));
+    }
+    if let Some(bytes) = situations.read_cache_bytes {
+        device = Box::new(ReadCache::new(bytes, device));
+    }
+    device
+}
+
+/// The layers between the host and a drive of so many bytes: pieces of a file, encryption, a partition.
+pub(crate) fn wrap_above(
+    situations: &Situations,
+    mut device: Box<dyn Device>,
+    capacity: u64,
+) -> Box<dyn Device> {
+    if let Some(by) = situations.shift_bytes {
+        device = Box::new(RemappedDevice::new(AddressRemap::Shifted { capacity, by }, device));
+    }
+    if let Some(crypt) = situations.crypt {
+        device = Box::new(HookedDevice::new(Crypt::new(crypt), device));
+    }
+    if let Some(piece) = situations.fragment_bytes {
+        device = Box::new(RemappedDevice::new(AddressRemap::Pieces { capacity, piece }, device));
+    }
+    device
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod settings {
+        use super::*;
+
+        #[test]
+        fn every_setting_takes_its_example_and_no_nonsense() {
+            for setting in &SETTINGS {
+                let (key, value) = (setting.key, setting.example());
+                let mut one = Situations::default();
+                one.set(key, value).expect(key).expect(value);
+                assert_ne!(one, Situations::default());
+                assert_eq!(one.describe().len(), 1, "{key}");
+                assert_eq!(one.merge_with(&Situations::default()), one);
+                assert_eq!(Situations::default().merge_with(&one), one);
+                for nonsense in ["", "-1", "much", "0", "1e99"] {
+                    let error = Situations::default().set(key, nonsense).expect(key).expect_err(nonsense);
+                    assert!(error.to_string().starts_with(key), "{error}");
+                }
+            }
+            assert!(Situations::default().set("warp", "9").is_none());
+        }
+    }
+
+    mod array {
+        use super::*;
+
+        #[test]
+        fn it_reads_as_much_as_was_reported() {
+            let NeighborParameters { ios_per_s, io_bytes, write_percent } = rebuilding(100_000_000);
+            assert_eq!((ios_per_s, io_bytes, write_percent), (1526, 65_536, 0));
+            assert_eq!(rebuilding(1).ios_per_s, 1);
+        }
+    }
+
+    mod host_memory {
+        use super::*;
+
+        #[test]
+        fn too_little_is_not_used() {
+            let cache = MapCacheParameters { bytes: 100, segment_bytes: 64, host: None };
+            let host = HostShare { bytes: 90, bytes_least: 30 };
+            let bytes = |offered| granted_cache(cache, host, offered).bytes;
+            assert_eq!([0, 29, 30, 90, 500].map(bytes), [10, 10, 40, 100, 100]);
+            assert_eq!(host_memory_used(granted_cache(cache, host, 30), cache, host), 30);
+        }
+    }
+
+    mod slow_region {
+        use super::*;
+        use crate::model::Mechanism;
+
+        #[test]
+        fn a_share_of_the_addresses_takes_turns() {
+            let entry = crate::catalog().iter().find(|entry| entry.name == "wd6400aaks").unwrap();
+            let Mechanism::Disk(disk) = entry.model.mechanism else { panic!("it is a disk") };
+            let faults = with_slow_region(None, &disk, 100_000_000_000, 0.01);
+            assert_eq!((faults.retry, faults.retries_max), (disk.platters.revolution, 40));
+            let [zone] = &faults.slow[..] else { panic!("one zone") };
+            assert_eq!((zone.start, zone.end - zone.start), (40_000_000_000, 1_000_000_000));
+            assert!(with_slow_region(Some(faults), &disk, 1_000_000, 0.0).slow.len() == 2);
+        }
+    }
+}

@@ -1,0 +1,527 @@
+//! A network volume of a cloud, layer by layer.
+
+use likenew_core::flash_counters::FlashCounters;
+use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::units::Nanos;
+use rand::SeedableRng as _;
+use rand_distr::{Distribution as _, LogNormal};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::device::{Device, NO_IO, SelfCounts, SnapshotError, flash_counters, grow, to_bytes};
+use crate::front::{Front, LinkParameters, PlainContents, Sectors};
+use crate::timeline::{Timeline, transfer_time};
+
+/// The parameters of a network volume.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VolumeParameters {
+    /// The machine's network to the volume.
+    pub link: LinkParameters,
+    /// Its I/O credits.
+    pub credits: CreditParameters,
+    /// How I/Os are counted.
+    pub counting: CountingParameters,
+    /// Bytes a second at most, reads and writes together.
+    pub bytes_per_s: u64,
+    /// How long the store takes to answer.
+    pub latency: LatencyParameters,
+    /// Whether TRIM reaches the store.
+    pub trims: bool,
+}
+
+/// A bucket of I/O credits: an I/O takes one out, `baseline_iops` a second flow in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CreditParameters {
+    /// IOPS that the size of the volume pays for.
+    pub baseline_iops: u64,
+    /// IOPS as long as credits last.
+    pub burst_iops: u64,
+    /// Credits that the bucket holds.
+    pub credits_max: u64,
+}
+
+impl CreditParameters {
+    /// IOPS at most, whatever the bucket holds.
+    pub fn iops_max(&self) -> u64 {
+        self.burst_iops.max(self.baseline_iops)
+    }
+
+    /// How long a full bucket lasts at the burst rate, `credits / (burst − baseline)`, if it ever ends.
+    pub fn burst_span(&self) -> Option<Nanos> {
+        let drain = self.burst_iops.checked_sub(self.baseline_iops).filter(|drain| *drain > 0)?;
+        Some(Nanos::from_secs_f64(self.credits_max as f64 / drain as f64))
+    }
+
+    /// How long an empty bucket takes to fill while nothing is asked of the volume.
+    pub fn refill_span(&self) -> Nanos {
+        Nanos::from_secs_f64(self.credits_max as f64 / self.baseline_iops as f64)
+    }
+}
+
+/// How I/Os are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CountingParameters {
+    /// A longer I/O counts as several; sequential ones that are together not longer count as one.
+    pub io_bytes: u64,
+    /// I/Os shorter than this are small.
+    pub small_io_bytes: u64,
+    /// Sequential small I/Os count as one up to this length.
+    pub small_merge_bytes: u64,
+}
+
+/// How long the store takes from the admission of an I/O to its answer: log-normal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatencyParameters {
+    /// The median.
+    pub median: Nanos,
+    /// The 99th percentile.
+    pub p99: Nanos,
+}
+
+impl LatencyParameters {
+    /// The 99 % point of the standard normal distribution.
+    const Z99: f64 = 2.326_347_874_040_841;
+
+    /// Standard deviation of the logarithm.
+    pub fn sigma(&self) -> f64 {
+        (self.p99.0 as f64 / self.median.0 as f64).ln() / Self::Z99
+    }
+
+    /// Mean in nanoseconds: median × exp(σ² / 2).
+    pub fn mean_ns(&self) -> f64 {
+        self.median.0 as f64 * (self.sigma().powi(2) / 2.0).exp()
+    }
+}
+
+// A network volume: link, credits, throughput limit and store, put together.
+//
+// A command waits for one of the volume's slots. The data of a write crosses the link first; then the I/O
+// waits for credits, then for its turn under the throughput limit, and then the store answers after a
+// latency drawn for each I/O from a log-normal distribution, side by side with all others. The data of a
+// read crosses the link last. What is acknowledged is durable, so that a flush is one empty round trip,
+// which costs nothing.
+
+/// The union of spans that begin one after the other.
+#[derive(Clone, Copy, Default)]
+struct SpanUnion {
+    until: Nanos,
+    sum: Nanos,
+}
+
+impl SpanUnion {
+    fn add(&mut self, from: Nanos, until: Nanos) {
+        self.sum += until.since(from.max(self.until));
+        self.until = self.until.max(until);
+    }
+}
+
+/// The other customers' I/O is the same for all volumes.
+const SEED: u64 = 1;
+
+#[derive(Clone, Copy)]
+enum Event {
+    /// The I/O in this slot, with its data if it is a write, has arrived.
+    Arrived(u32),
+    /// The store has answered.
+    Answered(u32),
+    /// The I/O in this slot ends.
+    Complete(u32),
+}
+
+/// The volume.
+pub(crate) struct NetworkVolume {
+    parameters: VolumeParameters,
+    front: Front<Event>,
+    bucket: CreditBucket,
+    counter: IoCounter,
+    throughput: Timeline,
+    latency: LogNormal<f64>,
+    random: Xoshiro256PlusPlus,
+    /// By slot.
+    ios: Vec<Io>,
+    /// How long I/Os were held back for want of credits, and by the throughput limit: the union of their waits.
+    exceeded: (SpanUnion, SpanUnion),
+    sector_bytes: u32,
+    contents: Option<PlainContents>,
+}
+
+impl NetworkVolume {
+    /// A volume whose bucket is full or empty; its parameters have been checked.
+    pub(crate) fn new(parameters: VolumeParameters, full: bool, sector_bytes: u32) -> Self {
+        let latency = LogNormal::new((parameters.latency.median.0 as f64).ln(), parameters.latency.sigma());
+        Self {
+            front: Front::new(parameters.link),
+            bucket: CreditBucket::new(parameters.credits, full),
+            counter: IoCounter::new(parameters.counting),
+            throughput: Timeline::default(),
+            latency: latency.expect("the spread is finite"),
+            random: Xoshiro256PlusPlus::seed_from_u64(SEED),
+            ios: Vec::new(),
+            exceeded: (SpanUnion::default(), SpanUnion::default()),
+            sector_bytes,
+            contents: None,
+            parameters,
+        }
+    }
+
+    /// A volume as it was when it was [saved](Device::save).
+    ///
+    /// # Errors
+    /// These bytes are not such a volume.
+    pub(crate) fn restore(
+        parameters: VolumeParameters,
+        sector_bytes: u32,
+        state: &[u8],
+    ) -> Result<Self, SnapshotError> {
+        let (credits, contents): (u128, Option<Sectors>) = postcard::from_bytes(state)?;
+        let mut volume = Self::new(parameters, true, sector_bytes);
+        volume.bucket = CreditBucket::with_level(parameters.credits, credits);
+        if let Some(sectors) = contents {
+            volume.keep_data();
+            volume.contents.as_mut().expect("it keeps bytes").restore(sectors);
+        }
+        Ok(volume)
+    }
+
+    fn begin(&mut self, slot: u32, now: Nanos) {
+        let io = &self.ios[slot as usize];
+        let at = match io.op {
+            Op::Write => self.front.link.send_to_drive(now, u64::from(io.length)),
+            Op::Read | Op::Trim | Op::Flush => now,
+        };
+        self.front.events.push(at, Event::Arrived(slot));
+    }
+
+    fn arrive(&mut self, slot: u32, now: Nanos) {
+        let io = self.ios[slot as usize];
+        let served = match io.op {
+            Op::Read | Op::Write => {
+                let ios = self.counter.count(&io);
+                let admitted = self.bucket.admit(now, ios);
+                let span = transfer_time(u64::from(io.length), self.parameters.bytes_per_s);
+                let passed = self.throughput.reserve(admitted, span);
+                self.exceeded.0.add(now, admitted);
+                self.exceeded.1.add(admitted, passed.since(span));
+                passed
+            }
+            Op::Trim if self.parameters.trims => self.bucket.admit(now, 1),
+            Op::Trim | Op::Flush => now,
+        };
+        let latency = Nanos(self.latency.sample(&mut self.random).round() as u64);
+        self.front.events.push(served + latency, Event::Answered(slot));
+    }
+
+    fn answer(&mut self, slot: u32, now: Nanos) {
+        let io = &self.ios[slot as usize];
+        let at = match io.op {
+            Op::Read => self.front.link.send_to_host(now, u64::from(io.length)),
+            Op::Write | Op::Trim | Op::Flush => now,
+        };
+        self.front.events.push(at, Event::Complete(slot));
+    }
+}
+
+impl Device for NetworkVolume {
+    fn announce_slots(&mut self, count: u32) {
+        grow(&mut self.ios, count, NO_IO);
+    }
+
+    fn accept(&mut self, io: &Io, now: Nanos) {
+        self.ios[io.slot.index()] = *io;
+        if let Some(contents) = &mut self.contents {
+            contents.serve(io);
+        }
+        if self.front.accept(io) {
+            self.begin(io.slot.0, now);
+        }
+    }
+
+    fn next_at(&self) -> Option<Nanos> {
+        self.front.events.next_at()
+    }
+
+    fn step(&mut self, done: &mut Vec<Completion>) {
+        let (now, event) = self.front.events.pop().expect("a volume steps only when something is to happen");
+        match event {
+            Event::Arrived(slot) => self.arrive(slot, now),
+            Event::Answered(slot) => self.answer(slot, now),
+            Event::Complete(slot) => {
+                if let Some(next) = self.front.end(slot, Outcome::Done, now, done) {
+                    self.begin(next, now);
+                }
+            }
+        }
+    }
+
+    fn keeps_data(&self) -> bool {
+        self.contents.is_some()
+    }
+
+    fn keep_data(&mut self) {
+        self.contents = Some(PlainContents::new(self.sector_bytes));
+    }
+
+    fn data(&mut self, slot: Slot) -> &mut Vec<u8> {
+        self.contents.as_mut().expect("the volume was asked to keep data").request(slot)
+    }
+
+    fn save(&self, now: Nanos) -> Vec<u8> {
+        let contents = self.contents.as_ref().map(PlainContents::sectors);
+        to_bytes(&(self.bucket.level(now), contents))
+    }
+
+    fn self_counts(&self, _now: Nanos) -> SelfCounts {
+        let (ios, bytes) = &self.exceeded;
+        SelfCounts { exceeded: Some((ios.sum, bytes.sum)), ..SelfCounts::default() }
+    }
+
+    /// What is behind a store is not known: it counts as written once.
+    fn flash_counters(&self) -> FlashCounters {
+        flash_counters(self.front.host_bytes_written, self.front.host_bytes_written, 0, 0, None)
+    }
+}
+
+// When a volume admits I/Os: a bucket of credits in time.
+//
+// Credits are counted in billionths, so that a rate in IOPS times a span in nanoseconds is exact.
+
+const CREDIT: u128 = 1_000_000_000;
+
+/// Admits I/Os in order of arrival.
+pub(crate) struct CreditBucket {
+    parameters: CreditParameters,
+    /// Keeps I/Os apart as the burst rate asks.
+    interval: Timeline,
+    /// Billionths of credits at a time.
+    level: u128,
+    level_at: Nanos,
+}
+
+impl CreditBucket {
+    /// A full bucket or an empty one.
+    pub(crate) fn new(parameters: CreditParameters, full: bool) -> Self {
+        let level = if full { Self::level_max(&parameters) } else { 0 };
+        Self::with_level(parameters, level)
+    }
+
+    /// A bucket that holds so many billionths of credits.
+    pub(crate) fn with_level(parameters: CreditParameters, level: u128) -> Self {
+        Self { parameters, interval: Timeline::default(), level, level_at: Nanos::ZERO }
+    }
+
+    /// What it holds at a time at which no I/O waits for credits, in billionths of credits.
+    pub(crate) fn level(&self, now: Nanos) -> u128 {
+        self.earned_credits(now.max(self.level_at)).min(Self::level_max(&self.parameters))
+    }
+
+    /// When so many I/Os that arrive now, after all those before, may pass.
+    pub(crate) fn admit(&mut self, now: Nanos, ios: u64) -> Nanos {
+        let from = self.interval.reserve(now, Nanos::ZERO);
+        let cost = u128::from(ios) * CREDIT;
+        self.refill(from, cost);
+        let missing = cost.saturating_sub(self.level);
+        let at = from + Nanos(missing.div_ceil(u128::from(self.parameters.baseline_iops)) as u64);
+        self.level = self.earned_credits(at) - cost;
+        self.level_at = at;
+        let apart = cost.div_ceil(u128::from(self.parameters.iops_max()));
+        self.interval.reserve(at, Nanos(apart as u64));
+        at
+    }
+
+    /// What is in it at a time, without regard to how much it holds.
+    fn earned_credits(&self, at: Nanos) -> u128 {
+        self.level + u128::from(self.parameters.baseline_iops) * u128::from((at - self.level_at).0)
+    }
+
+    /// Brings the level up to a time; even the smallest bucket holds what the next I/O costs.
+    fn refill(&mut self, at: Nanos, cost: u128) {
+        self.level = self.earned_credits(at).min(Self::level_max(&self.parameters).max(cost));
+        self.level_at = at;
+    }
+
+    fn level_max(parameters: &CreditParameters) -> u128 {
+        u128::from(parameters.credits_max) * CREDIT
+    }
+}
+
+/// Counts I/Os in the order of their arrival. An I/O of the same kind that begins where the last one ended is
+/// joined to it, whether or not that one was still in flight.
+pub(crate) struct IoCounter {
+    parameters: CountingParameters,
+    last: Op,
+    /// Where an I/O would have to begin to be joined to the last one.
+    end: u64,
+    /// As far as I/Os like the last one are joined.
+    merge_bytes: u64,
+    /// Bytes of what was last counted as one; no more than that.
+    filled: u64,
+}
+
+impl IoCounter {
+    pub(crate) fn new(parameters: CountingParameters) -> Self {
+        Self { parameters, last: Op::Flush, end: 0, merge_bytes: 0, filled: 0 }
+    }
+
+    /// How many I/Os this one counts as; 0 if it was joined to one that was counted already.
+    pub(crate) fn count(&mut self, io: &Io) -> u64 {
+        let CountingParameters { io_bytes, small_io_bytes, small_merge_bytes } = self.parameters;
+        let length = u64::from(io.length);
+        let merge_bytes = if length < small_io_bytes { small_merge_bytes } else { io_bytes };
+        let goes_on = io.op == self.last && io.offset == self.end && merge_bytes == self.merge_bytes;
+        let filled = if goes_on { self.filled } else { 0 };
+        // A small I/O is never taken apart, even where it is longer than what small ones are joined to.
+        let part = merge_bytes.max(length.min(io_bytes));
+        let count = (filled + length).div_ceil(part) - filled.div_ceil(part);
+        self.filled = (filled + length - 1) % part + 1;
+        (self.last, self.end, self.merge_bytes) = (io.op, io.offset + length, merge_bytes);
+        count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    mod credit_bucket {
+        use super::*;
+        use proptest::prelude::*;
+
+        const PARAMETERS: CreditParameters =
+            CreditParameters { baseline_iops: 300, burst_iops: 3000, credits_max: 54_000 };
+
+        /// When the last of so many I/Os that all wait is admitted.
+        fn admit_all(bucket: &mut CreditBucket, now: Nanos, ios: u64) -> f64 {
+            (0..ios).map(|_| bucket.admit(now, 1)).last().expect("some I/Os").as_secs_f64()
+        }
+
+        #[test]
+        fn a_burst_lasts_credits_over_burst_less_baseline() {
+            let mut bucket = CreditBucket::new(PARAMETERS, true);
+            // 54000 / 2700 = 20 s, in which 60000 I/Os are admitted.
+            assert_eq!(PARAMETERS.burst_span(), Some(Nanos::from_secs(20)));
+            let burst = admit_all(&mut bucket, Nanos::ZERO, 60_000);
+            assert!((burst - 20.0).abs() < 0.01, "{burst}");
+            let then = admit_all(&mut bucket, Nanos::ZERO, 3000);
+            assert!((then - burst - 10.0).abs() < 0.01, "300 a second from then on: {burst} {then}");
+        }
+
+        #[test]
+        fn an_empty_bucket_fills_while_nobody_asks() {
+            let mut bucket = CreditBucket::new(PARAMETERS, false);
+            let rested = Nanos::from_secs(9);
+            // 2700 credits, which last for a second at 3000 less 300.
+            let burst = admit_all(&mut bucket, rested, 3000) - 9.0;
+            assert!((burst - 1.0).abs() < 0.01, "{burst}");
+            let next = admit_all(&mut bucket, rested, 300) - 9.0 - burst;
+            assert!((next - 1.0).abs() < 0.01, "{next}");
+        }
+
+        #[test]
+        fn it_never_holds_more_than_it_can() {
+            let mut bucket = CreditBucket::new(PARAMETERS, true);
+            let week = Nanos::from_secs(7 * 86_400);
+            let burst = admit_all(&mut bucket, week, 60_000) - week.as_secs_f64();
+            assert!((burst - 20.0).abs() < 0.01, "{burst}");
+        }
+
+        #[test]
+        fn a_volume_without_credits_keeps_to_its_baseline() {
+            for burst_iops in [100, 3000] {
+                let parameters = CreditParameters { credits_max: 0, burst_iops, ..PARAMETERS };
+                let span = admit_all(&mut CreditBucket::new(parameters, true), Nanos::ZERO, 3001);
+                assert!((span - 10.0).abs() < 0.01, "{span}");
+            }
+        }
+
+        #[test]
+        fn a_baseline_above_the_burst_rate_needs_no_credits() {
+            let parameters = CreditParameters { baseline_iops: 6000, ..PARAMETERS };
+            assert_eq!(parameters.burst_span(), None);
+            for full in [true, false] {
+                let span = admit_all(&mut CreditBucket::new(parameters, full), Nanos::ZERO, 12_000);
+                assert!((span - 2.0).abs() < 0.01, "{span}");
+            }
+        }
+
+        proptest! {
+            #[test]
+            fn no_span_admits_more_than_credits_and_rate_allow(
+                gaps in prop::collection::vec((0u64..2_000_000_000, 1u64..40), 1..200),
+                full in any::<bool>(),
+            ) {
+                let mut bucket = CreditBucket::new(PARAMETERS, full);
+                let (mut now, mut before, mut admitted) = (Nanos::ZERO, Nanos::ZERO, 0);
+                for (gap, ios) in gaps {
+                    now += Nanos(gap);
+                    let at = bucket.admit(now, ios);
+                    prop_assert!(at >= now && at >= before, "in order, and not before it arrives");
+                    before = at;
+                    admitted += ios;
+                    let credits = if full { 54_000.0 } else { 0.0 };
+                    prop_assert!(admitted as f64 <= credits + 300.0 * at.as_secs_f64() + 1e-6);
+                }
+            }
+        }
+    }
+
+    mod io_counter {
+        use super::*;
+        use proptest::prelude::*;
+
+        use crate::device::NO_IO;
+
+        const KIB: u32 = 1024;
+
+        fn counter() -> IoCounter {
+            let counting = CountingParameters {
+                io_bytes: 256 << 10,
+                small_io_bytes: 32 << 10,
+                small_merge_bytes: 16 << 10,
+            };
+            IoCounter::new(counting)
+        }
+
+        /// How often `ios` reads of a length count, one after the other or a mebibyte apart.
+        fn count(length: u32, ios: u64, sequential: bool) -> u64 {
+            let mut counter = counter();
+            let step = if sequential { u64::from(length) } else { 1 << 30 };
+            let io = |index| Io { op: Op::Read, offset: index * step, length, ..NO_IO };
+            (0..ios).map(|index| counter.count(&io(index))).sum()
+        }
+
+        #[test]
+        fn the_examples_of_the_maker_come_out() {
+            assert_eq!(count(1024 * KIB, 1, true), 4);
+            assert_eq!(count(32 * KIB, 8, true), 1);
+            assert_eq!(count(32 * KIB, 8, false), 8);
+            assert_eq!(count(4 * KIB, 256, true), 64);
+            assert_eq!(count(4 * KIB, 256, false), 256);
+        }
+
+        #[test]
+        fn another_kind_of_io_begins_anew() {
+            let mut counter = counter();
+            let io = |op, offset| Io { op, offset, length: 4 * KIB, ..NO_IO };
+            assert_eq!(counter.count(&io(Op::Read, 0)), 1);
+            assert_eq!(counter.count(&io(Op::Read, 4096)), 0);
+            assert_eq!(counter.count(&io(Op::Write, 8192)), 1);
+            assert_eq!(counter.count(&io(Op::Write, 4096)), 1);
+        }
+
+        proptest! {
+            #[test]
+            fn bytes_are_paid_for(lengths in prop::collection::vec(1u32..3000, 1..50)) {
+                let mut counter = counter();
+                let (mut offset, mut paid) = (0, 0);
+                for sectors in lengths {
+                    let length = sectors * 512;
+                    let io = Io { op: Op::Write, offset, length, ..NO_IO };
+                    offset += u64::from(length);
+                    let count = counter.count(&io);
+                    prop_assert!(count <= u64::from(length).div_ceil(256 << 10));
+                    paid += count;
+                }
+                prop_assert!(paid * (256 << 10) >= offset, "{paid} I/Os carried {offset} bytes");
+            }
+        }
+    }
+}

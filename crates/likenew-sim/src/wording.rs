@@ -1,0 +1,401 @@
+//! What a simulated drive says: what values take, its past and its parts, what it answers its host, and the settings of a target.
+
+use std::fmt;
+
+use likenew_core::io::Op;
+use likenew_core::quantity::{Number, Offset, Share};
+use likenew_core::units::{Nanos, amount};
+
+use crate::flash::Trim;
+use crate::state::State;
+
+/// What comes after "it takes".
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Domain {
+    // Numbers
+    Whole {
+        least: u64,
+        most: u64,
+    },
+    Number {
+        least: f64,
+        most: f64,
+    },
+    Share {
+        least: f64,
+        most: f64,
+        example: f64,
+    },
+    ShareAboveZero {
+        most: f64,
+    },
+    PowerOfTwo,
+    /// No more than another value of the file.
+    AtMost {
+        key: &'static str,
+        value: u64,
+    },
+    LessThan {
+        key: &'static str,
+    },
+    MultipleOf {
+        key: &'static str,
+        value: u64,
+    },
+    SectorsBelowCapacity {
+        sector_bytes: u32,
+        capacity_bytes: u64,
+    },
+    /// No more than the drive has.
+    SectorsWithinDrive {
+        sector_bytes: u32,
+    },
+    /// A multiple of the rows that a page of the map spans.
+    MultipleOfRows {
+        rows: u32,
+    },
+    DivisorOf {
+        key: &'static str,
+        value: u32,
+    },
+    Times {
+        most: u64,
+        key: &'static str,
+        value: u64,
+    },
+    Sectors {
+        most: u32,
+        sector_bytes: u32,
+    },
+    /// Bytes of a chip's page, for a page of the map.
+    ChipPage {
+        map_page: u32,
+        row: u32,
+    },
+    Bytes {
+        least: u64,
+        most: u64,
+    },
+
+    // Words and texts
+    Truth,
+    OnOff,
+    Words(Vec<String>),
+    Line,
+    TextSuchAs(String),
+    Ranges {
+        capacity_bytes: u64,
+    },
+
+    // Settings of a target
+    Memory,
+    LinkStandard,
+    Encryption,
+    Wake,
+    Commands,
+    Stalls,
+    ReadRate,
+}
+
+impl Domain {
+    /// One of some words.
+    pub(crate) fn words(words: &[&str]) -> Self {
+        Self::Words(words.iter().map(|word| (*word).to_owned()).collect())
+    }
+}
+
+/// `"flash", "disk" or "volume"`.
+fn one_of(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    match quoted.split_last() {
+        Some((last, before)) if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        _ => quoted.join(""),
+    }
+}
+
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Whole { least, most } => write!(f, "a whole number from {least} to {most}"),
+            Self::Number { least, most } => write!(f, "a number from {least} to {most}"),
+            Self::Share { least, most, example } => {
+                write!(f, "a share from {least} to {most}, such as {example}")
+            }
+            Self::ShareAboveZero { most } => write!(f, "a share above 0, up to {most}"),
+            Self::PowerOfTwo => f.write_str("a power of two"),
+            Self::AtMost { key, value } => write!(f, "at most {key}, {value}"),
+            Self::LessThan { key } => write!(f, "less than {key}"),
+            Self::MultipleOf { key, value } => write!(f, "a multiple of {key}, {value}"),
+            Self::SectorsBelowCapacity { sector_bytes, capacity_bytes } => write!(
+                f,
+                "a multiple of identity.sector_bytes, {sector_bytes}, below identity.capacity_bytes, \
+                 {capacity_bytes}"
+            ),
+            Self::SectorsWithinDrive { sector_bytes } => {
+                write!(f, "a multiple of identity.sector_bytes, {sector_bytes}, within the drive")
+            }
+            Self::MultipleOfRows { rows } => {
+                write!(f, "a multiple of the {rows} rows that a page of map.page_bytes spans")
+            }
+            Self::DivisorOf { key, value } => write!(f, "a divisor of {key}, {value}"),
+            Self::Times { most, key, value } => write!(f, "from 1 to {most} times {key}, {value}"),
+            Self::Sectors { most, sector_bytes } => write!(f, "1 to {most} sectors of {sector_bytes} bytes"),
+            Self::ChipPage { map_page, row } => write!(
+                f,
+                "a multiple of map.page_bytes, {map_page}, or planes and dies of a gang that divide into such \
+                 pages or whose reads of {row} bytes fill them"
+            ),
+            Self::Bytes { least, most } => write!(f, "a size from {least} to {most} bytes"),
+            Self::Truth => f.write_str("true or false"),
+            Self::OnOff => f.write_str("on or off"),
+            Self::Words(words) => f.write_str(&one_of(words)),
+            Self::Line => f.write_str("a text of 1 to 200 characters"),
+            Self::TextSuchAs(example) => write!(f, "a text such as \"{example}\""),
+            Self::Ranges { capacity_bytes } => write!(
+                f,
+                "ranges within the {capacity_bytes} bytes of the drive, such as \"1GiB..1025MiB, 50%..50.1%\""
+            ),
+            Self::Memory => f.write_str("a size from 1MiB to 16TiB, such as 8GiB"),
+            Self::LinkStandard => f.write_str(
+                "pcie1x1 to pcie5x4 (x1, x2, x4), sata1.5g, sata3g, sata6g, usb2, usb3.0, usb3.0-bot, usb3.1 \
+                 or usb3.1-bot (bulk-only: one command at a time)",
+            ),
+            Self::Encryption => {
+                f.write_str("a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us")
+            }
+            Self::Wake => {
+                f.write_str("a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us")
+            }
+            Self::Commands => f.write_str("a whole number of commands from 2, such as 500"),
+            Self::Stalls => {
+                f.write_str("how long it stalls, up to 10s, and maybe how often, up to 1h, such as 500ms,4s")
+            }
+            Self::ReadRate => f.write_str("a rate from 1MB/s to 10GB/s, such as 100MB/s"),
+        }
+    }
+}
+
+pub(crate) fn caveat(assumed: usize, parameters: usize) -> String {
+    format!(
+        "Simulated drive ({assumed} of {parameters} parameters assumed): no number here comes from a real drive."
+    )
+}
+
+// The past
+
+/// The past of a flash drive.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct FlashPast {
+    pub(crate) state: State,
+    /// Share of the addresses that was written.
+    pub(crate) fill: f64,
+    /// Share of that which was overwritten in units of so many bytes.
+    pub(crate) overwritten_share: f64,
+    pub(crate) unit_bytes: u64,
+    /// Share of the addresses whose files were deleted.
+    pub(crate) deleted: f64,
+    pub(crate) age: Nanos,
+}
+
+pub(crate) fn flash_past(past: &FlashPast) -> String {
+    let written = match past.state {
+        State::New if past.fill > 0.0 => format!("new, then {} written once sequentially", filled(past.fill)),
+        State::New => "new: erased, nothing written".to_owned(),
+        State::Used => format!(
+            "used: {} written once sequentially, then overwritten {} at random in units of {}, without TRIM",
+            filled(past.fill),
+            times(past.overwritten_share),
+            amount(past.unit_bytes)
+        ),
+    };
+    let deleted = match past.deleted {
+        0.0 => String::new(),
+        share => format!("; then files deleted from the last {} of that, without TRIM", Share(share)),
+    };
+    let age =
+        if past.age > Nanos::ZERO { format!("; all of that {} ago", ago(past.age)) } else { String::new() };
+    written + &deleted + &age
+}
+
+/// The addresses that were written: all of them, or the first.
+fn filled(share: f64) -> String {
+    if share >= 1.0 { "all of it".to_owned() } else { format!("the first {}", Share(share)) }
+}
+
+/// How often everything was overwritten: `once`, `twice`, `1.5 times`.
+fn times(share: f64) -> String {
+    match share {
+        1.0 => "once".to_owned(),
+        2.0 => "twice".to_owned(),
+        share => format!("{} times", Number(share)),
+    }
+}
+
+/// From two days on in days, as people say it.
+fn ago(age: Nanos) -> String {
+    const DAY_S: f64 = 86_400.0;
+    let days = age.as_secs_f64() / DAY_S;
+    if days < 2.0 { age.to_string() } else { format!("{} days", Number(days.round())) }
+}
+
+pub(crate) fn disk_past(state: State) -> &'static str {
+    match state {
+        State::New => "new",
+        State::Used => "used: a hard disk does not slow down with use, so it is like new",
+    }
+}
+
+/// `fill` is the share of the addresses that was overwritten in units of so many bytes.
+pub(crate) fn shingled_disk_past(state: State, unit_bytes: u64, fill: f64) -> String {
+    match state {
+        State::New => "new: the persistent cache is empty".to_owned(),
+        State::Used => format!(
+            "used: random writes of {} over {} have filled the persistent cache",
+            amount(unit_bytes),
+            filled(fill)
+        ),
+    }
+}
+
+pub(crate) fn volume_past(state: State) -> &'static str {
+    match state {
+        State::New => "new: full burst credits",
+        State::Used => "used: no burst credits left",
+    }
+}
+
+// Parts
+
+pub(crate) fn trim(trim: Trim) -> &'static str {
+    match trim {
+        Trim::Immediate => "immediate",
+        Trim::Lazy => "in idle time",
+        Trim::Ignored => "not supported",
+    }
+}
+
+pub(crate) const BUFFER_SURVIVES: &str = "the write buffer is protected";
+
+/// `always` is how many bytes are always there, and `percent` what it may take of free capacity at most.
+pub(crate) fn slc_cache(always: u64, percent: u32, bits_per_cell: u32) -> String {
+    let dynamic = format!("1/{bits_per_cell} of {percent}% of the capacity without data");
+    match (always, percent) {
+        (0, _) => dynamic,
+        (always, 0) => amount(always),
+        (always, _) => format!("{} and {dynamic}", amount(always)),
+    }
+}
+
+/// The log blocks of a map of clusters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LogBlocks {
+    /// Of a block map.
+    Replacement(u32),
+    /// Of BAST or FAST.
+    Log(u32),
+}
+
+pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: LogBlocks) -> String {
+    let cluster = amount(cluster_bytes);
+    match logs {
+        LogBlocks::Replacement(count) => format!(
+            "{name}: clusters of {cluster}; groups of dies: {groups}; replacement blocks of each: {count}"
+        ),
+        LogBlocks::Log(count) => {
+            format!("{name}: clusters of {cluster}; groups of dies: {groups}; log blocks of each: {count}")
+        }
+    }
+}
+
+/// A value of the drive that no measurement shows.
+pub(crate) fn hidden(value: &str) -> String {
+    format!("{value}, which does not show")
+}
+
+/// With one digit after the point.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}%", share * 100.0)
+}
+
+/// All of them with examples. `situations` are those that bring the drive into a situation.
+pub(crate) fn settings(situations: &str) -> String {
+    format!(
+        "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), \
+         trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (IOPS of another \
+         program), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, \
+         for 1 s of every 4 s), {situations} and facts=off (the system reports nothing about it)"
+    )
+}
+
+/// The technology of a cloud volume.
+pub(crate) const NETWORK_VOLUME: &str = "cloud volume over flash, burst credits";
+
+/// The comment at the start.
+pub(crate) fn generated_file_comment(seed: u64) -> String {
+    format!("# A drive that was drawn at random, from seed {seed}.")
+}
+
+// Layers on the way of TRIM
+
+pub(crate) const ANNOUNCES_TRIM: &str = "it announces TRIM";
+pub(crate) const ANNOUNCES_NO_TRIM: &str = "it announces no TRIM";
+pub(crate) const BRIDGE_HIDES_TRIM: &str = "it announces no TRIM";
+pub(crate) const CONNECT_WITHOUT_BRIDGE: &str = "connect the drive without the bridge";
+pub(crate) const ALLOWS_DISCARDS: &str = "its table has allow_discards";
+
+// Facts
+
+/// The origin of all facts of a simulated drive.
+pub(crate) const ORIGIN: &str = "announced by the simulated drive";
+pub(crate) const NOT_REPORTED: &str = "a simulated drive does not report it";
+pub(crate) const USED_SPACE_NOT_REPORTED: &str = "nothing reports how much of it is in use";
+pub(crate) const GIVES_SIZE_INSTEAD: &str = "its size is reported instead";
+pub(crate) const LINK_WITHOUT_STANDARD: &str = "its link has no named standard";
+pub(crate) const VOLUME_WITHOUT_HEALTH: &str = "a volume has no health of its own";
+pub(crate) const BRIDGE_HIDES_HEALTH: &str = "a USB bridge does not pass health data";
+pub(crate) const NOTHING_PASSES_HEALTH: &str = "nothing passes its health data";
+
+// Probes
+
+/// Of a drive with `?facts=off`.
+pub(crate) const NO_FACTS: &str =
+    "the system reports nothing about this drive, as in a container; run likenew on the host";
+pub(crate) const NO_OLD_FILES: &str = "a simulated drive is read as it is";
+pub(crate) const NO_FILE_SYSTEM: &str = "a simulated drive has no file system";
+pub(crate) const NO_TRIM_DETAILS: &str = "a simulated drive reports no details of TRIM";
+pub(crate) const NO_TRIM: &str = "no TRIM can be sent to it";
+pub(crate) const TOO_SMALL: &str = "it is smaller than the data to write";
+pub(crate) const HOLDS_NO_BYTES: &str = "a simulated drive keeps no data without ?data=on";
+
+// Fixes
+
+pub(crate) const NO_PARTITIONS: &str = "it has no partitions";
+pub(crate) const NO_FILES: &str = "a simulated drive has no files: its addresses are refreshed";
+pub(crate) const NO_SUCH_COMMAND: &str = "a simulated drive has no such command";
+pub(crate) const REFUSED: &str = "the drive refused it";
+
+pub(crate) fn io_failed(op: Op, offset: u64) -> String {
+    format!("a {op} at offset {} failed, and nothing after it was touched", Offset(offset))
+}
+
+// What no run can ask of a simulated drive
+
+pub(crate) fn null_access(drive: &str) -> String {
+    format!(
+        "{drive} is a simulated drive, whose clock does not see likenew itself; access null measures nothing"
+    )
+}
+
+pub(crate) fn buffered_data(drive: &str) -> String {
+    format!(
+        "{drive} keeps written data, and the simulated page cache does not; leave out \
+         data=on, or measure it with direct I/O"
+    )
+}
+
+pub(crate) fn several_lanes(drive: &str, lanes: u32) -> String {
+    format!(
+        "{drive} is a simulated drive with one clock and one lane; use 1 lane and a greater depth, not \
+         {lanes} lanes"
+    )
+}
