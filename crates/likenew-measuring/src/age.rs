@@ -17,20 +17,14 @@ use likenew_core::workload::{DEPTH_LIMIT, Workload};
 use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range};
+use likenew_procedure_support::workloads::next_step;
 use serde::{Deserialize, Serialize};
 
-use answers::{AgeAnswers, NOTICED_PERCENT, answers};
+use answers::{NOTICED_PERCENT, answers};
 use results::{AgeResults, Comparison};
+pub use wording::DESCRIPTOR;
 pub use workloads::FILE_BYTES;
 use workloads::{Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "age",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("age.md"),
-};
 
 /// The settings of an aging run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,9 +155,6 @@ impl Age {
             workloads.push(Workload::rest(options.idle));
             workloads.extend(phase_workloads(Phase::AfterIdle, options, &zones));
         }
-        for (index, workload) in workloads.iter_mut().enumerate() {
-            workload.seed = evidence.plan.seed_of(index);
-        }
         Ok(workloads)
     }
 
@@ -194,13 +185,13 @@ impl Procedure for Age {
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let next = self.workloads(evidence)?.into_iter().nth(evidence.segments.len());
-        Ok(next.map_or(Step::Done, Step::Run))
+        Ok(next_step(evidence, next))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
         let measured = AgeResults::from_evidence(evidence, self.options.passes);
         let (comparisons, applications) = (measured.comparisons(), measured.applications());
-        let AgeAnswers { summary, answers } = answers(&self.options, evidence, &comparisons);
+        let (summary, answers) = answers(&self.options, evidence, &comparisons);
         let mut findings = Findings { answers, ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
         let (done, wanted) = (evidence.segments.len(), self.workloads(evidence).map_or(0, |all| all.len()));

@@ -18,20 +18,14 @@ use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large};
+use likenew_procedure_support::workloads::next_step;
 use serde::{Deserialize, Serialize};
 
 use answers::Run;
 use application::Application;
 use results::AppResults;
+pub use wording::DESCRIPTOR;
 use workload_plan::{PlannedWorkload, WorkloadPlan};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "apps",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("apps.md"),
-};
 
 /// The options of apps.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -200,13 +194,8 @@ impl Procedure for Apps {
     }
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let index = evidence.segments.len();
-        let next = self.workload_plan(&evidence.geometry)?.into_iter().nth(index);
-        Ok(next.map_or(Step::Done, |planned: PlannedWorkload| {
-            let mut workload = planned.workload;
-            workload.seed = evidence.plan.seed_of(index);
-            Step::Run(workload)
-        }))
+        let next = self.workload_plan(&evidence.geometry)?.into_iter().nth(evidence.segments.len());
+        Ok(next_step(evidence, next.map(|planned| planned.workload)))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -217,16 +206,16 @@ impl Procedure for Apps {
             }
         };
         let (done, planned) = (evidence.segments.len(), planned_workloads.len());
-        let measured = AppResults::new(planned_workloads, &evidence.segments, self.applications.len());
-        let run = Run { options: &self.options, evidence, applications: &self.applications };
+        let measured = AppResults::new(planned_workloads, &evidence.segments, &self.applications);
+        let run = Run { options: &self.options, evidence };
         let mut findings = Findings::default();
         run.put(&mut findings, &measured);
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
         spare_failing_drive(&mut findings.answers, evidence);
         answers::finish(&mut findings);
-        results::put_tables(&mut findings, &measured, &self.applications, self.options.consistency);
-        results::put_series(&mut findings, &measured, &self.applications, self.options.consistency);
+        results::put_tables(&mut findings, &measured, self.options.consistency);
+        results::put_series(&mut findings, &measured, self.options.consistency);
         findings
     }
 }

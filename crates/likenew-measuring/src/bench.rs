@@ -15,7 +15,7 @@ use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
 use likenew_procedure_support::options::{
-    Arguments, DAY, check_multiple, check_range, check_time, joined, options,
+    Arguments, DAY, check_multiple, check_ops, check_range, check_time, joined, options,
 };
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
@@ -23,20 +23,12 @@ use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{no_operation, out_of_range, span_too_large, target_is_read_only};
-use likenew_procedure_support::workloads::prepare;
+use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
+use likenew_procedure_support::workloads::{next_step, prepare};
 use likenew_stats::precision::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
-
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "bench",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("bench.md"),
-};
+pub use wording::DESCRIPTOR;
 
 /// The options of a bench.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -120,9 +112,7 @@ impl Bench {
             return Err(out_of_range("idle", idle, "0s", "24h"));
         }
         check_multiple("span", span, SPAN_MIN)?;
-        if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
-            return Err(no_operation());
-        }
+        check_ops(&options.ops)?;
         Ok(Self { options })
     }
 
@@ -210,7 +200,7 @@ impl Procedure for Bench {
             return Err(target_is_read_only());
         }
         let (done, span) = (evidence.segments.len(), self.options.span);
-        let run = |workload| Ok(Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload }));
+        let run = |workload| Ok(next_step(evidence, Some(workload)));
         if done == 0 && evidence.geometry.writable {
             return run(prepare(span, span, self.options.data));
         }

@@ -34,14 +34,7 @@ use serde::{Deserialize, Serialize};
 
 use curve::{Conclusion, Curve, ExpectedSpeed, compressor};
 use files::FileScan;
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "data",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("data.md"),
-};
+pub use wording::DESCRIPTOR;
 
 /// How each step is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

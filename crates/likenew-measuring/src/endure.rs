@@ -16,14 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use loop_test::{LoopOptions, LoopTest};
 use snia::{Snia, SniaOptions, SniaTest};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "endure",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("endure.md"),
-};
+pub use wording::DESCRIPTOR;
 
 /// The settings, by test.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

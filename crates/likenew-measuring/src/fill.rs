@@ -25,19 +25,13 @@ use likenew_procedure_support::options::{Arguments, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::answer_as_summary;
+use likenew_procedure_support::workloads::next_step;
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
 use pass::{Pass, convergence, evenness, rises, stalls_answer};
+pub use wording::DESCRIPTOR;
 use wording::Subject;
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "fill",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("fill.md"),
-};
 
 /// The settings of a fill.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -234,8 +228,7 @@ impl Procedure for Fill {
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         self.fits(&evidence.geometry)?;
         let (done, count) = (evidence.segments.len(), self.count());
-        let seed = evidence.plan.seed_of(done);
-        let run = |workload| Ok(Step::Run(Workload { seed, ..workload }));
+        let run = |workload| Ok(next_step(evidence, Some(workload)));
         // Decisions are made only between passes.
         if !done.is_multiple_of(count) {
             let op = evidence.segments[done - 1].workload.streams[0].op;

@@ -25,14 +25,7 @@ use serde::{Deserialize, Serialize};
 
 use answers::ReplayInput;
 use pass::passes;
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "replay",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("replay.md"),
-};
+pub use wording::DESCRIPTOR;
 
 /// Longer reads and writes than this are split …
 const LENGTH_MAX: u64 = 1 << 20;
@@ -182,7 +175,7 @@ impl Procedure for Replay {
         if passes.is_empty() {
             return findings;
         }
-        let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
+        let names = self.options.applications();
         let tables = &mut findings.tables;
         tables.insert("summary".into(), passes.iter().map(|pass| pass.row(passes.len() > 1)).collect());
         tables.insert("applications".into(), pass::applications(&passes, names));
@@ -287,6 +280,11 @@ impl ReplayOptions {
             time: None,
             summary: None,
         }
+    }
+
+    /// The names of the applications in the trace, as far as they are told apart.
+    fn applications(&self) -> &[String] {
+        self.summary.as_ref().map_or(&[], |summary| &summary.applications)
     }
 
     fn check(&self) -> Result<(), String> {

@@ -19,15 +19,8 @@ use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{Columns, LatencyColumns};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
+pub use wording::DESCRIPTOR;
 use wording::{OpSpeed, TableRow, WorkloadSpeed};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "run",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("run.md"),
-};
 
 /// The options of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,21 +64,11 @@ impl Run {
         }
         Ok(Self { options })
     }
+}
 
-    /// In a folder, files without data cannot be read, so they are filled first.
-    fn prepares(&self, evidence: &Evidence) -> bool {
-        evidence.identity.kind == Kind::Folder
-    }
-
-    fn prepare(&self) -> Workload {
-        let (files, each) = (u64::from(self.options.files), self.options.file_size);
-        prepare(files * each, each, DataClass::Random)
-    }
-
-    fn measured_segments<'a>(&self, evidence: &'a Evidence) -> &'a [Segment] {
-        let skip = usize::from(self.prepares(evidence)).min(evidence.segments.len());
-        &evidence.segments[skip..]
-    }
+/// In a folder, files without data cannot be read, so they are filled first.
+fn preparation_runs(evidence: &Evidence) -> usize {
+    usize::from(evidence.identity.kind == Kind::Folder)
 }
 
 impl Procedure for Run {
@@ -99,10 +82,11 @@ impl Procedure for Run {
 
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
         let index = evidence.segments.len();
-        let prepares = usize::from(self.prepares(evidence));
+        let prepares = preparation_runs(evidence);
         let seed = evidence.plan.seed_of(index);
         if index < prepares {
-            return Ok(Step::Run(Workload { seed, ..self.prepare() }));
+            let (files, each) = (u64::from(self.options.files), self.options.file_size);
+            return Ok(Step::Run(Workload { seed, ..prepare(files * each, each, DataClass::Random) }));
         }
         Ok(self.options.workload.get(index - prepares).map_or(Step::Done, |workload| {
             let seed = if workload.seed == 0 { seed } else { workload.seed };
@@ -111,7 +95,7 @@ impl Procedure for Run {
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
-        let segments = self.measured_segments(evidence);
+        let segments = evidence.segments.get(preparation_runs(evidence)..).unwrap_or_default();
         let mut findings = Findings::default();
         findings.overview.lead = Lead::Table;
         let speeds: Vec<WorkloadSpeed<'_>> = segments.iter().filter_map(workload_speed).collect();

@@ -29,21 +29,14 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{
     answer_as_summary, out_of_range, span_too_large, target_is_read_only,
 };
-use likenew_procedure_support::workloads::prepare;
+use likenew_procedure_support::workloads::{next_step, prepare};
 use serde::{Deserialize, Serialize};
 
 use access::{Access, AccessSample};
 use curve::{Curve, Ends};
-use slow_regions::{Finding, SlowRegions, suspects};
+use slow_regions::{SlowRegions, suspects};
+pub use wording::DESCRIPTOR;
 use wording::{point_name, retest_name};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "surface",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("surface.md"),
-};
 
 /// Names of workloads, by which their segments are found.
 const PROBES: &str = "probes";
@@ -191,11 +184,8 @@ impl Procedure for Surface {
         if self.options.op.writes() && !evidence.geometry.writable {
             return Err(target_is_read_only());
         }
-        let done = evidence.segments.len();
-        let next = self.workload(evidence, done)?;
-        Ok(next.map_or(Step::Done, |workload| {
-            Step::Run(Workload { seed: evidence.plan.seed_of(done), ..workload })
-        }))
+        let next = self.workload(evidence, evidence.segments.len())?;
+        Ok(next_step(evidence, next))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -248,6 +238,37 @@ impl Procedure for Surface {
         }
         findings
     }
+}
+
+/// What was found of a slow region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Finding {
+    /// Slow every time.
+    Slow,
+    /// The drive refused to read or write it.
+    Unreadable,
+    /// Slow once, and as fast as its neighbors after that.
+    #[serde(rename = "slow_once")]
+    Hiccup,
+    /// Slow, and not measured again, or with different results.
+    #[serde(rename = "not_confirmed")]
+    Undecided,
+}
+
+/// A region that was slow, as the table has it.
+#[derive(Serialize)]
+struct SlowRegion {
+    from_bytes: u64,
+    to_bytes: u64,
+    finding: Finding,
+    /// `None` for a point that failed.
+    bytes_per_s: Option<f64>,
+    expected_bytes_per_s: Option<f64>,
+    retest_bytes_per_s: Option<f64>,
+    latency_ns_max: u64,
+    #[serde(skip)]
+    point: usize,
 }
 
 /// What would decide what a run leaves open.

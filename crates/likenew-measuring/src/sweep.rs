@@ -23,18 +23,12 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
+use likenew_procedure_support::workloads::next_step;
 
 use results::{Matrix, MeasuredCell};
 use schedule::Schedule;
 pub use sweep_options::{Block, Order, Preset, SPAN_STEP, SweepOptions};
-
-/// What the procedure measures and what it costs.
-pub static DESCRIPTOR: Descriptor = Descriptor {
-    name: "sweep",
-    question: wording::QUESTION,
-    writes: wording::WRITES,
-    manual: include_str!("sweep.md"),
-};
+pub use wording::DESCRIPTOR;
 
 /// The name of the workload that writes the span first.
 const PREPARE: &str = "prepare";
@@ -119,7 +113,7 @@ impl Procedure for Sweep {
         if schedule.forms.is_empty() {
             return Err(wording::nothing_fits(&schedule.skips));
         }
-        Ok(schedule.next(evidence).map_or(Step::Done, Step::Run))
+        Ok(next_step(evidence, schedule.next(evidence)))
     }
 
     fn judge(&self, evidence: &Evidence) -> Findings {
@@ -190,13 +184,6 @@ struct Cell {
     data: DataClass,
 }
 
-/// The bounds of a pass.
-struct Pass {
-    span: u64,
-    time: Nanos,
-    bytes: u64,
-}
-
 impl Form {
     /// Most bytes in flight.
     fn queue_bytes(self) -> u64 {
@@ -219,11 +206,11 @@ impl Cell {
 
     /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span,
     /// so that no cache serves one what another has left there.
-    fn pass(self, number: usize, index: usize, pass: &Pass) -> Workload {
+    fn pass(self, number: usize, index: usize, options: &SweepOptions) -> Workload {
         let Form { pattern, block, depth } = self.form;
         let each = u64::from(block);
-        let end = pass.span - pass.span % each;
-        let bytes = pass.bytes.max(2 * self.form.queue_bytes());
+        let end = options.span - options.span % each;
+        let bytes = options.bytes.max(2 * self.form.queue_bytes());
         let place = pattern.over(match pattern {
             Pattern::Random => 0..end,
             Pattern::Sequential => {
@@ -232,7 +219,7 @@ impl Cell {
                 start - start % each..end
             }
         });
-        let until = Until { elapsed: Some(pass.time), bytes: Some(bytes), ops: None };
+        let until = Until { elapsed: Some(options.time), bytes: Some(bytes), ops: None };
         let stream = Stream::closed(self.op, block, place, depth, self.data);
         Workload::new(format!("{self} #{number}"), until, vec![stream])
     }
@@ -255,7 +242,9 @@ mod tests {
 
     use super::*;
 
-    const PASS: Pass = Pass { span: 64 << 20, time: Nanos(1_000_000_000), bytes: 16 << 20 };
+    fn options() -> SweepOptions {
+        SweepOptions { span: 64 << 20, time: Nanos::from_secs(1), bytes: 16 << 20, ..SweepOptions::default() }
+    }
 
     fn cell(pattern: Pattern, block: u32, depth: u32) -> Cell {
         Cell { form: Form { pattern, block, depth }, op: Mix::Only(Op::Read), data: DataClass::Random }
@@ -265,7 +254,7 @@ mod tests {
     fn a_workload_says_which_cell_it_measures() {
         for pattern in [Pattern::Sequential, Pattern::Random] {
             for cell in [cell(pattern, 512, 1), cell(pattern, 12 << 10, 7)] {
-                let workload = cell.pass(2, 5, &PASS);
+                let workload = cell.pass(2, 5, &options());
                 assert_eq!(Cell::from_workload(&workload), Some(cell));
                 assert!(workload.name.starts_with(&cell.to_string()), "{}", workload.name);
             }
@@ -277,7 +266,7 @@ mod tests {
     fn sequential_passes_walk_through_the_span_in_whole_blocks() {
         let starts = |block: u32, depth| -> Vec<u64> {
             let start = |index| {
-                let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &PASS);
+                let workload = cell(Pattern::Sequential, block, depth).pass(1, index, &options());
                 let range = workload.streams[0].pattern.region().resolve(64 << 20, 512).unwrap();
                 assert!(
                     range.start.is_multiple_of(u64::from(block))

@@ -4,6 +4,8 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use likenew_core::input::one_line;
+use likenew_core::io::Op;
+use likenew_core::mix::Mix;
 use likenew_core::units::Nanos;
 
 use crate::wording;
@@ -49,6 +51,15 @@ pub fn check_time(option: &str, time: Nanos) -> Result<(), String> {
 pub fn check_multiple(option: &str, value: u64, unit: u64) -> Result<(), String> {
     let is_one = value > 0 && value.is_multiple_of(unit);
     if is_one { Ok(()) } else { Err(wording::not_a_multiple(option, value, unit)) }
+}
+
+/// Whether there is an operation to measure, and none that only discards.
+///
+/// # Errors
+/// A sentence with those that there are.
+pub fn check_ops(ops: &[Mix]) -> Result<(), String> {
+    let is_wrong = ops.is_empty() || ops.contains(&Mix::Only(Op::Trim));
+    if is_wrong { Err(wording::no_operation()) } else { Ok(()) }
 }
 
 /// The options of a command line: those that differ from its defaults.

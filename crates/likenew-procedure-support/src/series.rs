@@ -60,23 +60,6 @@ fn windows(bytes: impl Iterator<Item = u64>, width: u64, elapsed: u64) -> Vec<Wi
     windows
 }
 
-/// Speed by bytes moved: `[bytes, bytes/s]` in the middle of each window of a segment; empty if it failed.
-pub fn speed_over_bytes(segment: &Segment) -> Vec<[f64; 2]> {
-    if segment.measurement_error().is_some() {
-        return Vec::new();
-    }
-    let mut from = segment.started_at;
-    let width = segment.gigabytes.width as f64;
-    let cells = segment.gigabytes.cells.iter().enumerate().filter(|(_, cell)| cell.bytes > 0);
-    cells
-        .map(|(index, cell)| {
-            let span = cell.last.since(from).as_secs_f64().max(1e-9);
-            from = cell.last;
-            [(index as f64 + 0.5) * width, cell.bytes as f64 / span]
-        })
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

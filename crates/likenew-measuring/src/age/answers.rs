@@ -27,14 +27,13 @@ const PASSES_AFTER_ONE: u32 = 3;
 /// More passes than this are never advised: Student's factor hardly falls any more.
 const PASSES_MAX: u32 = 100;
 
-/// All answers, most important first, and the summary.
-pub(super) struct AgeAnswers {
-    pub(super) summary: Option<String>,
-    pub(super) answers: Vec<Answer>,
-}
-
-/// Random writes first, because they fall furthest, with the aging as background.
-pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[Comparison]) -> AgeAnswers {
+/// The summary, and all answers, most important first: random writes, because they fall furthest, with the aging as
+/// background.
+pub(super) fn answers(
+    options: &AgeOptions,
+    evidence: &Evidence,
+    comparisons: &[Comparison],
+) -> (Option<String>, Vec<Answer>) {
     let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
         unreachable!("the table has eight lines")
     };
@@ -61,7 +60,7 @@ pub(super) fn answers(options: &AgeOptions, evidence: &Evidence, comparisons: &[
         .into_iter()
         .chain(reads)
         .find_map(|(subject, comparison)| fallen(subject, comparison, is_alone));
-    AgeAnswers { summary: summary.or_else(|| kept(writes, is_alone)), answers }
+    (summary.or_else(|| kept(writes, is_alone)), answers)
 }
 
 /// The summary if random writes, which fall first, fell by little.

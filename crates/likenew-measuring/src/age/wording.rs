@@ -5,6 +5,7 @@ use std::fmt::Display;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::overview::OverviewTable;
 use likenew_core::plan::Plan;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
     Number, Rate, Share, Size, SpeedChange, TimeChange, change_range, digits, range,
 };
@@ -18,11 +19,13 @@ use likenew_procedure_support::wording::{
 
 use super::RANDOM_SPAN_STEP;
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How much slower is it used than new?";
-pub(super) const WRITES: &str =
-    "writes the whole span at least once, which wears flash for good; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "age",
+    question: "How much slower is it used than new?",
+    writes: "writes the whole span at least once, which wears flash for good; in a folder only to temporary files",
+    manual: include_str!("../age.md"),
+};
 
 pub(super) const SHARE_TITLE: &str = "Used compared with new";
 pub(super) const SHARE_AXIS: &str = "share of new";

@@ -14,7 +14,6 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
-use super::application::Application;
 use super::results::{AppResults, OverallScore, PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, StageRow};
 use super::workload_plan::Kind;
@@ -31,7 +30,6 @@ const PASSES_MANY: u32 = 10;
 pub(super) struct Run<'a> {
     pub(super) options: &'a AppsOptions,
     pub(super) evidence: &'a Evidence,
-    pub(super) applications: &'a [Application],
 }
 
 impl Run<'_> {
@@ -46,7 +44,7 @@ impl Run<'_> {
 
     fn put_passes(&self, findings: &mut Findings, measured: &AppResults<'_>) {
         let overalls = measured.overalls();
-        let overall = overall(&overalls, measured.applications());
+        let overall = overall(&overalls, measured.applications.len());
         let score = overall.map(|overall| self.score(overall));
         let over_passes = self.speed_over_passes(measured, overalls.len());
         let lost = over_passes.as_ref().filter(|(answer, _)| answer.standing == Standing::Problem);
@@ -91,7 +89,7 @@ impl Run<'_> {
             let [first, then] = [0, last].map(|test| measured.pass_totals(test, application));
             Some((then?.score() / first?.score()).ln())
         };
-        let ratios: Vec<f64> = (0..measured.applications()).filter_map(ratio).collect();
+        let ratios: Vec<f64> = (0..measured.applications.len()).filter_map(ratio).collect();
         let left = Estimate::of_passes(&ratios)?.map(f64::exp);
         let answer = match left.against(1.0 - NOTICED) {
             Verdict::Above => wording::passes_keep_speed(left),
@@ -137,13 +135,13 @@ impl Run<'_> {
             let metric = |of: fn(&PassTotals) -> f64| mean(&passes.iter().map(of).collect::<Vec<_>>());
             let scores: Vec<f64> = passes.iter().map(PassTotals::score).collect();
             Some(ApplicationRow {
-                name: &self.applications[index].name,
+                name: &measured.applications[index].name,
                 score: Estimate::of_passes(&scores)?,
                 rate: Rate(metric(PassTotals::bytes_per_s)?),
                 access_time: Latency(metric(PassTotals::access_time_ns)?),
             })
         };
-        let rows: Vec<ApplicationRow<'_>> = (0..self.applications.len()).filter_map(row).collect();
+        let rows: Vec<ApplicationRow<'_>> = (0..measured.applications.len()).filter_map(row).collect();
         (!rows.is_empty()).then(|| wording::applications_table(&rows))
     }
 

@@ -18,14 +18,14 @@ pub(super) struct AppResults<'a> {
     parts: Vec<(Part, &'a Segment)>,
     planned_workloads: Vec<Part>,
     pub(super) tests: usize,
-    applications: usize,
+    pub(super) applications: &'a [Application],
 }
 
 impl<'a> AppResults<'a> {
     pub(super) fn new(
         planned_workloads: Vec<PlannedWorkload>,
         segments: &'a [Segment],
-        applications: usize,
+        applications: &'a [Application],
     ) -> Self {
         let planned_workloads: Vec<Part> = planned_workloads.into_iter().map(|of| of.part).collect();
         let is_whole = |(_, segment): &(Part, &Segment)| is_whole(segment);
@@ -36,11 +36,6 @@ impl<'a> AppResults<'a> {
         });
         let tests = last.max().map_or(0, |last| last + 1);
         Self { parts: parts.collect(), planned_workloads, tests, applications }
-    }
-
-    /// Number of applications.
-    pub(super) fn applications(&self) -> usize {
-        self.applications
     }
 
     /// An application in one test; `None` if it was not complete.
@@ -60,7 +55,7 @@ impl<'a> AppResults<'a> {
     /// A test as a whole; `None` before every application completed it.
     pub(super) fn overall(&self, test: usize) -> Option<OverallScore> {
         let pass_totals: Vec<Option<PassTotals>> =
-            (0..self.applications).map(|index| self.pass_totals(test, index)).collect();
+            (0..self.applications.len()).map(|index| self.pass_totals(test, index)).collect();
         let mean = |metric: fn(&PassTotals) -> f64| {
             geometric_mean(&pass_totals.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
         };
@@ -209,22 +204,20 @@ pub(crate) fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
 }
 
 /// Answers first.
-pub(super) fn put_tables(
-    findings: &mut Findings,
-    measured: &AppResults<'_>,
-    applications: &[Application],
-    consistency: bool,
-) {
+pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
         findings.tables.insert("phases".into(), phases(measured));
     }
-    let rows =
-        applications.iter().enumerate().filter_map(|(index, of)| application(&of.name, &measured.all(index)));
+    let rows = measured
+        .applications
+        .iter()
+        .enumerate()
+        .filter_map(|(index, of)| application(&of.name, &measured.all(index)));
     findings.tables.insert("applications".into(), rows.collect());
     if !consistency {
         findings.tables.insert("passes".into(), passes(measured));
     }
-    findings.tables.insert("sources".into(), applications.iter().flat_map(sources).collect());
+    findings.tables.insert("sources".into(), measured.applications.iter().flat_map(sources).collect());
 }
 
 /// Means over the passes that were played.
@@ -287,12 +280,7 @@ fn sources(application: &Application) -> Vec<Row> {
 }
 
 /// Score by application; in a run for consistency, score, access time and random writes over the phases.
-pub(super) fn put_series(
-    findings: &mut Findings,
-    measured: &AppResults<'_>,
-    applications: &[Application],
-    consistency: bool,
-) {
+pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
         let writes = |phase: usize| measured.writes(phase)?.bytes_per_s();
         let metric = |of: fn(&OverallScore) -> f64| {
@@ -314,7 +302,7 @@ pub(super) fn put_series(
                 Some((name.to_owned(), phase_series(title, y, value)?))
             }),
         );
-    } else if let Some(series) = scores(measured, applications) {
+    } else if let Some(series) = scores(measured) {
         findings.series.insert("scores".into(), series);
     }
 }
@@ -328,8 +316,9 @@ fn phase_series(title: &str, y: Axis, metric: impl Fn(usize) -> Option<f64>) -> 
     })
 }
 
-fn scores(measured: &AppResults<'_>, applications: &[Application]) -> Option<Series> {
-    let known: Vec<(&str, f64)> = applications
+fn scores(measured: &AppResults<'_>) -> Option<Series> {
+    let known: Vec<(&str, f64)> = measured
+        .applications
         .iter()
         .enumerate()
         .filter_map(|(index, of)| {

@@ -2,6 +2,7 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits};
 use likenew_core::suggest::nearest;
 use likenew_stats::steady_state::ROUNDS;
@@ -10,10 +11,13 @@ use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{cell, count, estimated, list};
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How fast do applications run on it, and does that last under writing?";
-pub(super) const WRITES: &str = "writes about 31 GB by default, in a folder to temporary files; with --consistency the writing span many times, which wears flash";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "apps",
+    question: "How fast do applications run on it, and does that last under writing?",
+    writes: "writes about 31 GB by default, in a folder to temporary files; with --consistency the writing span many times, which wears flash",
+    manual: include_str!("../apps.md"),
+};
 
 pub(super) const SCORES_TITLE: &str = "Score of each application";
 pub(super) const SCORE_BY_PHASE_TITLE: &str = "Score by phase";
@@ -254,8 +258,7 @@ pub(super) fn summary_of_writing(
     recovered: Option<(Share, bool)>,
 ) -> String {
     let left = points(left);
-    let first =
-        format!("Constant writing costs {lost} of the application score: {} → {left}.", digits(best));
+    let first = format!("Constant writing costs {lost} of the application score: {} → {left}.", digits(best));
     match recovered {
         Some((share, true)) => format!("{first} Idle time restores it to {share} of its best."),
         Some((share, false)) => {

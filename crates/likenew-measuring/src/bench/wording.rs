@@ -3,6 +3,7 @@
 use likenew_core::answer::Answer;
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Rate, Share, Size, digits, range};
 use likenew_core::units::{Nanos, exact_duration, exact_size};
 
@@ -12,10 +13,13 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{capitalize, count, estimated, latency_cells};
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How fast is it, in the familiar table of sequential and random tests?";
-pub(super) const WRITES: &str = "writes the tested span once first, so that reads meet data, then at most once in each pass of a write test; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "bench",
+    question: "How fast is it, in the familiar table of sequential and random tests?",
+    writes: "writes the tested span once first, so that reads meet data, then at most once in each pass of a write test; in a folder only to temporary files",
+    manual: include_str!("../bench.md"),
+};
 
 pub(super) const BANDWIDTH_TITLE: &str = "Speed of each test";
 

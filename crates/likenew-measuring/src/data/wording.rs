@@ -3,6 +3,7 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::Op;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
 
 use likenew_procedure_support::estimate::Estimate;
@@ -12,11 +13,13 @@ use likenew_procedure_support::wording::{capitalize, cell, count, estimated, lis
 
 use super::Test;
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str =
-    "Does speed depend on how compressible the data is, and what do your files get?";
-pub(super) const WRITES: &str = "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "data",
+    question: "Does speed depend on how compressible the data is, and what do your files get?",
+    writes: "writes the tested span once, then at most once in each pass of a write test; in a folder only to temporary files",
+    manual: include_str!("../data.md"),
+};
 
 pub(super) const CURVE_TITLE: &str = "Speed by how compressible the data is";
 pub(super) const CURVE_AXIS: &str = "compressible";

@@ -11,24 +11,10 @@ use likenew_procedure_support::rows::Columns;
 use likenew_stats::change_points::LEAST_CHANGE;
 use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
+use likenew_stats::summary::{maximum, minimum};
 
-use super::test_series::{Cliff, KneeRow, Steadiness, TestSeries};
-use super::wording::{self, LevelCells, Remainder};
-
-/// A test with the results of its series.
-pub(super) struct Level<'a> {
-    pub(super) test_series: &'a TestSeries<'a>,
-    pub(super) knees: Vec<KneeRow>,
-    pub(super) steadiness: Steadiness,
-    /// Number of rounds that decide steadiness.
-    pub(super) rounds: usize,
-    /// Mean of the last five rounds and its interval, if they are steady.
-    pub(super) steady: Option<Estimate>,
-    /// Bytes written when the steady part began.
-    pub(super) steady_from: Option<u64>,
-    pub(super) peak: f64,
-    pub(super) last: f64,
-}
+use super::test_series::{Cliff, KneeRow, Level, Steadiness, TestSeries};
+use super::wording::{self, Remainder};
 
 /// The speeds that decide steadiness.
 pub(super) struct Rounds {
@@ -107,19 +93,6 @@ impl<'a> Level<'a> {
             _ => wording::test_is_not_steady(test, Rate(self.last), peak),
         }
     }
-
-    /// Its row on the first screen.
-    pub(super) fn cells(&self) -> LevelCells<'_> {
-        LevelCells {
-            test: &self.test_series.test,
-            op: self.test_series.op,
-            peak: self.peak,
-            steady: self.steady.map(|steady| steady.value),
-            is_open: self.steadiness.window.is_none(),
-            last: self.last,
-            cliffs: self.knees.iter().filter(|knee| knee.is_fall()).count(),
-        }
-    }
 }
 
 /// A knee as a mark in a picture.
@@ -164,18 +137,12 @@ pub(super) fn knees(op: Mix, levels: &[&Level<'_>], span: u64, is_settled: bool)
     }
     let last = levels.iter().filter_map(|level| level.test_series.passes.last());
     let written = Size(last.map(|pass| pass.written_after).max().unwrap_or(0));
-    let ends = || levels.iter().map(|level| level.end());
-    let shares = || ends().zip(levels).map(|(end, level)| (end / level.peak).min(1.0));
-    let rates = (Rate(least(ends())), Rate(most(ends())));
-    wording::no_knee(op, passes, written, rates, (Share(least(shares())), Share(most(shares()))), is_settled)
-}
-
-fn least(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(f64::INFINITY, f64::min)
-}
-
-fn most(values: impl Iterator<Item = f64>) -> f64 {
-    values.fold(0.0, f64::max)
+    let ends: Vec<f64> = levels.iter().map(|level| level.end()).collect();
+    let shares: Vec<f64> = ends.iter().zip(levels).map(|(end, level)| (end / level.peak).min(1.0)).collect();
+    let ends_of = |values: &[f64]| minimum(values).zip(maximum(values)).unwrap_or_default();
+    let ((slowest, fastest), (least, most)) = (ends_of(&ends), ends_of(&shares));
+    let (rates, shares) = ((Rate(slowest), Rate(fastest)), (Share(least), Share(most)));
+    wording::no_knee(op, passes, written, rates, shares, is_settled)
 }
 
 /// The deepest fall, or the first rise where none falls; nothing without a change.

@@ -15,21 +15,22 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::until::Until;
 use likenew_core::workload::{Stream, Workload};
-use likenew_procedure_support::estimate::{distinct, is_whole};
-use likenew_procedure_support::options::{Arguments, check_multiple, check_time, joined};
+use likenew_procedure_support::estimate::{distinct, grouped, is_whole};
+use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::{Columns, row};
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{answer_as_summary, no_operation};
+use likenew_procedure_support::wording::answer_as_summary;
+use likenew_procedure_support::workloads::next_step;
 use likenew_stats::steady_state::ROUNDS;
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
 
-use super::levels::{Level, Rounds, knee_mark, knees, missing_purge, remainder};
-use super::test_series::{KneeRow, Pass, TestSeries};
+use super::levels::{Rounds, knee_mark, knees, missing_purge, remainder};
+use super::test_series::{KneeRow, Level, Pass, TestSeries};
 use super::wording::{self, Stretch};
 use super::{Endure, EndureOptions};
 
@@ -179,9 +180,7 @@ impl LoopTest {
             return Err(wording::wrong_bytes_or_fills(FILLS_MAX));
         }
         check_time("time", time)?;
-        if options.ops.is_empty() || options.ops.contains(&Mix::Only(Op::Trim)) {
-            return Err(no_operation());
-        }
+        check_ops(&options.ops)?;
         Ok(Self { options })
     }
 
@@ -254,9 +253,7 @@ impl LoopTest {
         let fitting = (1..=most).rev().find(|count| units.is_multiple_of(*count));
         (fitting.expect("one unit fits") * FILE_SIZE_MIN) as u32
     }
-}
 
-impl LoopTest {
     /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
         let LoopOptions { file_size, span, .. } = self.options;
@@ -288,8 +285,7 @@ impl LoopTest {
                 return Ok(Step::Done);
             }
         }
-        let workload = self.workload(turn as u64, parts[part], geometry);
-        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(index), ..workload }))
+        Ok(next_step(evidence, Some(self.workload(turn as u64, parts[part], geometry))))
     }
 }
 
@@ -328,13 +324,11 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
     let levels: Vec<Level<'_>> =
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
-    let coverage =
-        Coverage { span: loops.span, places: loops.places, loops: loops.count, written: loops.written_until };
     let mut findings = Findings::default();
     for op in &of.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
         if !of_op.is_empty() {
-            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &coverage));
+            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &loops));
         }
     }
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
@@ -346,7 +340,7 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
-    let table = wording::level_table(levels.iter().map(Level::cells));
+    let table = wording::level_table(&levels);
     findings.overview.table = (!table.rows.is_empty()).then_some(table);
     findings.tables.insert("levels".into(), levels.iter().map(Level::row).collect());
     findings.tables.insert("knees".into(), knees.iter().map(row).collect());
@@ -369,7 +363,7 @@ impl<'a> Loops<'a> {
             written_until: 0,
             counters: Vec::new(),
         };
-        let (mut written, mut started_at) = (0, 0);
+        let (mut written, mut started_at, mut passes) = (0, 0, Vec::new());
         // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
         let reached = evidence.segments.iter().take_while(|segment| is_whole(segment));
         for (index, segment) in reached.enumerate() {
@@ -378,7 +372,7 @@ impl<'a> Loops<'a> {
             written += segment.bytes(Op::Write);
             if let Some(bytes_per_s) = segment.bytes_per_s() {
                 let pass = Pass { written_before, written_after: written, segment, bytes_per_s };
-                loops.add(of, parts[part], pass);
+                passes.extend(test_of(parts[part]).map(|test| (test, pass)));
             }
             if part == 0 {
                 started_at = written_before;
@@ -388,22 +382,10 @@ impl<'a> Loops<'a> {
                 loops.on_end(turn, started_at, written);
             }
         }
+        let series =
+            |((test, op), passes)| TestSeries { test, op, data: of.options.data, passes, period: places };
+        loops.series = grouped(passes).into_iter().map(series).collect();
         loops
-    }
-
-    fn add(&mut self, of: &LoopTest, part: Part, pass: Pass<'a>) {
-        let (test, op) = match part {
-            Part::File => ("file".to_owned(), Mix::Only(Op::Write)),
-            Part::Test(test, op) => (test.to_string(), op),
-            Part::Delete => return,
-        };
-        match self.series.iter_mut().find(|test_series| test_series.test == test && test_series.op == op) {
-            Some(test_series) => test_series.passes.push(pass),
-            None => {
-                let (data, period) = (of.options.data, self.places);
-                self.series.push(TestSeries { test, op, data, passes: vec![pass], period });
-            }
-        }
     }
 
     fn on_end(&mut self, turn: usize, started_at: u64, written_until: u64) {
@@ -422,6 +404,13 @@ impl<'a> Loops<'a> {
         for fill in self.fills.iter_mut().rev().take(2) {
             fill.is_complete = written_until >= fill.number * self.span;
         }
+    }
+
+    /// Fills of the span that are written until every address has been written once: a loop writes its file more than
+    /// once. Nothing before the first loop has ended.
+    fn fills_per_round(&self) -> Option<f64> {
+        let rounds = self.count as f64 / self.places as f64;
+        (rounds > 0.0).then(|| self.written_until as f64 / self.span as f64 / rounds)
     }
 
     /// The rounds of a test: the complete fills after every address of the span was written once.
@@ -487,6 +476,15 @@ impl<'a> Loops<'a> {
     }
 }
 
+/// What a part of a loop measures.
+fn test_of(part: Part) -> Option<(String, Mix)> {
+    match part {
+        Part::File => Some(("file".to_owned(), Mix::Only(Op::Write))),
+        Part::Test(test, op) => Some((test.to_string(), op)),
+        Part::Delete => None,
+    }
+}
+
 impl Fill {
     fn mean(&self, test_series: &TestSeries<'_>) -> f64 {
         let speeds = test_series.passes[self.loops.clone()].iter().map(|pass| pass.bytes_per_s);
@@ -509,44 +507,23 @@ fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
     tests.iter().map(picture).collect()
 }
 
-/// How far loops have gone round the span.
-struct Coverage {
-    /// Bytes of the span.
-    span: u64,
-    /// After this many loops every address of the span has been written.
-    places: usize,
-    /// Loops that ran to their end.
-    loops: usize,
-    /// Bytes written in all of them.
-    written: u64,
-}
-
-impl Coverage {
-    /// Fills of the span that are written until every address has been written once: a loop writes its file more than
-    /// once. Nothing before the first loop has ended.
-    fn fills_per_round(&self) -> Option<f64> {
-        let rounds = self.loops as f64 / self.places as f64;
-        (rounds > 0.0).then(|| self.written as f64 / self.span as f64 / rounds)
-    }
-}
-
 /// The answers for the tests of one operation.
 fn loop_answers(
     of: &LoopTest,
     evidence: &Evidence,
     op: Mix,
     levels: &[&Level<'_>],
-    coverage: &Coverage,
+    loops: &Loops<'_>,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
         Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
-    let steadiness = loop_steadiness(op, levels, coverage);
+    let steadiness = loop_steadiness(op, levels, loops);
     // What still has to be seen to settle is not as it should be yet.
     let is_settled = steadiness.standing == Standing::Good;
-    answers.push(more(knees(op, levels, coverage.span, is_settled)));
+    answers.push(more(knees(op, levels, loops.span, is_settled)));
     answers.push(more(steadiness));
     answers
 }
@@ -570,12 +547,12 @@ fn keeps_deletions(identity: &Identity) -> bool {
 }
 
 /// Whether the speeds are steady at the end.
-fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answer {
+fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer {
     if levels.iter().any(|level| level.steadiness.window.is_none()) {
         let fills = levels.iter().map(|level| level.rounds).min().unwrap_or(0);
-        let answer = wording::too_few_fills(op, fills, coverage.fills_per_round());
-        let uncovered = coverage.loops < coverage.places;
-        let sentence = uncovered.then(|| wording::span_not_covered(coverage.loops, coverage.places));
+        let answer = wording::too_few_fills(op, fills, loops.fills_per_round());
+        let uncovered = loops.count < loops.places;
+        let sentence = uncovered.then(|| wording::span_not_covered(loops.count, loops.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
     }
     let of = |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
@@ -588,6 +565,6 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], coverage: &Coverage) -> Answe
         return of(false).map(window).fold(answer, Answer::with_evidence);
     }
     let from = levels.iter().filter_map(|level| level.steady_from).max().unwrap_or_default();
-    let answer = wording::steady_from(op, Size(from), from as f64 / coverage.span as f64);
+    let answer = wording::steady_from(op, Size(from), from as f64 / loops.span as f64);
     of(true).map(window).fold(answer, Answer::with_evidence)
 }

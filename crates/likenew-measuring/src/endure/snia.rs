@@ -15,6 +15,7 @@ use likenew_procedure_support::options::{Arguments, check_range, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
+use likenew_procedure_support::workloads::next_step;
 use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
@@ -171,24 +172,21 @@ impl SniaOptions {
 }
 
 impl SniaTest {
-    /// As the command line names it.
+    /// Each test, as the command line names it and with its settings.
+    const ALL: [(Self, &'static str, fn(SniaOptions) -> EndureOptions); 4] = [
+        (Self::Iops, "snia-iops", EndureOptions::SniaIops),
+        (Self::Throughput, "snia-throughput", EndureOptions::SniaThroughput),
+        (Self::Latency, "snia-latency", EndureOptions::SniaLatency),
+        (Self::WriteSaturation, "snia-wsat", EndureOptions::SniaWsat),
+    ];
+
     fn name(self) -> &'static str {
-        match self {
-            Self::Iops => "snia-iops",
-            Self::Throughput => "snia-throughput",
-            Self::Latency => "snia-latency",
-            Self::WriteSaturation => "snia-wsat",
-        }
+        Self::ALL[self as usize].1
     }
 
     /// The settings of this test.
     pub(super) fn with_options(self, options: SniaOptions) -> EndureOptions {
-        match self {
-            Self::Iops => EndureOptions::SniaIops(options),
-            Self::Throughput => EndureOptions::SniaThroughput(options),
-            Self::Latency => EndureOptions::SniaLatency(options),
-            Self::WriteSaturation => EndureOptions::SniaWsat(options),
-        }
+        Self::ALL[self as usize].2(options)
     }
 
     fn rounds_max(self) -> u32 {
@@ -362,9 +360,7 @@ impl Snia {
         let workload = Workload::new(name, Until::elapsed(self.options.round), vec![stream]);
         Workload { lanes: test.threads, ..workload }
     }
-}
 
-impl Snia {
     /// The layout of a folder for it.
     pub(super) fn layout(&self) -> Layout {
         let span = self.options.span.unwrap_or(1 << 30);
@@ -390,7 +386,7 @@ impl Snia {
             Some(block) => self.prepare(last.preparation, block, span),
             None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], span),
         };
-        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+        Ok(next_step(evidence, Some(workload)))
     }
 }
 

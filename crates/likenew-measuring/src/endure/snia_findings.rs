@@ -16,9 +16,9 @@ use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 use likenew_stats::summary::mean;
 
-use super::levels::{Level, Rounds, knee_mark, knees, missing_purge, remainder};
+use super::levels::{Rounds, knee_mark, knees, missing_purge, remainder};
 use super::snia::{Ending, Point, Progress, Snia, SniaTest, TrackedMetric, read_percent};
-use super::test_series::{Pass, Steadiness, TestSeries};
+use super::test_series::{Level, Pass, Steadiness, TestSeries};
 use super::wording::{self, Outcome, PointCells, SaturationEnd, Stretch};
 
 /// The findings of a test.

@@ -4,6 +4,7 @@ use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
 use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
+use likenew_procedure_support::estimate::Estimate;
 use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
 use likenew_stats::steady_state::{ROUNDS, Window};
 use likenew_stats::summary::{maximum, mean};
@@ -29,6 +30,21 @@ pub(super) struct Pass<'a> {
     pub(super) written_after: u64,
     pub(super) segment: &'a Segment,
     pub(super) bytes_per_s: f64,
+}
+
+/// A test with the results of its series.
+pub(super) struct Level<'a> {
+    pub(super) test_series: &'a TestSeries<'a>,
+    pub(super) knees: Vec<KneeRow>,
+    pub(super) steadiness: Steadiness,
+    /// Number of rounds that decide steadiness.
+    pub(super) rounds: usize,
+    /// Mean of the last five rounds and its interval, if they are steady.
+    pub(super) steady: Option<Estimate>,
+    /// Bytes written when the steady part began.
+    pub(super) steady_from: Option<u64>,
+    pub(super) peak: f64,
+    pub(super) last: f64,
 }
 
 /// A change of level.

@@ -5,18 +5,22 @@ use std::fmt::Display;
 use likenew_core::answer::{Action, Answer};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, digits, range};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, cell, count, number_of};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
-use super::test_series::{Cliff, KneeRow};
+use super::test_series::{Cliff, KneeRow, Level};
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How does speed change over many drive fills, and where does it settle?";
-pub(super) const WRITES: &str = "writes the span many times over; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "endure",
+    question: "How does speed change over many drive fills, and where does it settle?",
+    writes: "writes the span many times over; in a folder only to temporary files",
+    manual: include_str!("../endure.md"),
+};
 
 /// What decides steadiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -392,33 +396,22 @@ pub(super) fn nothing_measured() -> String {
     "The run ended before a whole test was measured.".into()
 }
 
-/// A row of the first screen: a test of the loop.
-pub(super) struct LevelCells<'a> {
-    pub(super) test: &'a str,
-    pub(super) op: Mix,
-    pub(super) peak: f64,
-    pub(super) steady: Option<f64>,
-    /// Whether too little was written to tell.
-    pub(super) is_open: bool,
-    pub(super) last: f64,
-    /// Changes to a lower level.
-    pub(super) cliffs: usize,
-}
-
-pub(super) fn level_table<'a>(rows: impl Iterator<Item = LevelCells<'a>>) -> OverviewTable {
+/// The tests of the loop on the first screen.
+pub(super) fn level_table(levels: &[Level<'_>]) -> OverviewTable {
     let mut table = OverviewTable::new(["test", "peak", "at the end", "steady", "cliffs"]);
-    for row in rows {
-        let end = row.steady.unwrap_or(row.last);
-        let steady = match row.steady {
+    for Level { test_series, knees, steadiness, steady, peak, last, .. } in levels {
+        let end = steady.map_or(*last, |steady| steady.value);
+        let is_steady = match steady {
             Some(_) => "yes",
-            None if row.is_open => "unknown",
+            // Too little was written to tell.
+            None if steadiness.window.is_none() => "unknown",
             None => "no",
         };
-        let share = (row.peak > 0.0).then(|| (end / row.peak).min(1.0));
-        let name = tracked_rate(row.test, row.op);
-        let cells =
-            [name, Rate(row.peak).to_string(), Rate(end).to_string(), steady.into(), row.cliffs.to_string()];
-        table.push_with_share(cells, share);
+        let name = tracked_rate(&test_series.test, test_series.op);
+        let cliffs = knees.iter().filter(|knee| knee.is_fall()).count();
+        let share = (*peak > 0.0).then(|| (end / peak).min(1.0));
+        let (peak, end) = (Rate(*peak).to_string(), Rate(end).to_string());
+        table.push_with_share([name, peak, end, is_steady.into(), cliffs.to_string()], share);
     }
     table
 }

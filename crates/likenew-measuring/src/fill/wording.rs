@@ -4,7 +4,7 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::drive::Kind;
 use likenew_core::overview::OverviewTable;
 use likenew_core::plan::Plan;
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Descriptor, Evidence};
 use likenew_core::quantity::{Factor, Number, Rate, Share, Size, SpeedChange, digits, range, with_range};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_procedure_support::estimate::Estimate;
@@ -17,11 +17,13 @@ use likenew_stats::interval::Interval;
 
 use super::Unit;
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "Is every part of the free space written equally fast, and without pauses?";
-pub(super) const WRITES: &str =
-    "writes the free space once, down to a reserve; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "fill",
+    question: "Is every part of the free space written equally fast, and without pauses?",
+    writes: "writes the free space once, down to a reserve; in a folder only to temporary files",
+    manual: include_str!("../fill.md"),
+};
 
 /// What was done to the files or parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -230,7 +230,7 @@ impl ReplayInput<'_> {
 
     /// All applications together, then each of them.
     fn waits(&self) -> Vec<WaitRow> {
-        let names = self.options.summary.as_ref().map_or(&[][..], |summary| &summary.applications);
+        let names = self.options.applications();
         let here = self.mean_of(|pass| match self.measure() {
             Measure::Busy => pass.replay_record.busy.replayed_ns,
             Measure::Waiting => pass.waiting_here(),

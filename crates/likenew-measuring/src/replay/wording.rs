@@ -3,6 +3,7 @@
 use likenew_core::answer::Answer;
 use likenew_core::io::DataClass;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
 use likenew_core::units::Nanos;
 use likenew_stats::interval::Interval;
@@ -11,11 +12,13 @@ use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::cell;
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How long would the programs of a trace wait on this drive?";
-pub(super) const WRITES: &str =
-    "writes once what the trace touches, then what the trace wrote; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "replay",
+    question: "How long would the programs of a trace wait on this drive?",
+    writes: "writes once what the trace touches, then what the trace wrote; in a folder only to temporary files",
+    manual: include_str!("../replay.md"),
+};
 
 pub(super) const LATENCY_TITLE: &str = "Mean latency along the trace";
 pub(super) const LATENCY_AXIS: &str = "mean latency";

@@ -2,16 +2,19 @@
 
 use likenew_core::answer::Answer;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Iops, Rate, digits};
 
 use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{cell, count, latency_cells, use_nearest_multiple};
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str = "How fast does this drive run the workload of a plan?";
-pub(super) const WRITES: &str =
-    "what the plan says; in a folder to temporary files, which it writes once before";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "run",
+    question: "How fast does this drive run the workload of a plan?",
+    writes: "what the plan says; in a folder to temporary files, which it writes once before",
+    manual: include_str!("../run.md"),
+};
 
 pub(super) const SECONDS_TITLE: &str = "Speed over time";
 /// Most workloads named in the summary.

@@ -223,9 +223,9 @@ impl SeekProfile {
         let Some((turn, interval)) = self.revolution_ns() else { return Vec::new() };
         let mut metrics = Vec::new();
         for (name, (value, interval)) in [
-            ("shortest seek", self.seek(shortest)),
+            ("shortest seek", self.seek(|knee| shapes(0.0, knee))),
             ("average seek", self.seek(average)),
-            ("full-stroke seek", self.seek(full)),
+            ("full-stroke seek", self.seek(full_stroke)),
         ] {
             metrics.push(metric(name, "ns", value, Some(interval)));
         }
@@ -245,7 +245,7 @@ impl SeekProfile {
                 .action(more_accesses.clone());
         };
         let (speed, around) = (MINUTE_NS / turn, rpm(interval));
-        let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full).0));
+        let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full_stroke).0));
         let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
         let usual = if let [typical] = within[..] { Some(typical) } else { None };
         let mut answer = wording::rotation(speed, usual, average_seek, full_stroke)
@@ -268,11 +268,7 @@ fn shapes(way: f64, knee: f64) -> [f64; 3] {
     [1.0, way.min(knee).sqrt(), (way - knee).max(0.0)]
 }
 
-fn shortest(knee: f64) -> [f64; 3] {
-    shapes(0.0, knee)
-}
-
-fn full(knee: f64) -> [f64; 3] {
+fn full_stroke(knee: f64) -> [f64; 3] {
     shapes(1.0, knee)
 }
 

@@ -4,15 +4,13 @@ use std::ops::Range;
 
 use likenew_core::answer::Answer;
 use likenew_core::procedure::Evidence;
-use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::quantity::{Rate, Share};
 use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
-use likenew_core::units::Nanos;
-use serde::Serialize;
 
 use super::curve::{Curve, Point, transfer_rate};
-use super::wording::{self, RegionText};
-use super::{Actions, NEARLY_ALL, SurfaceOptions, retest_name};
+use super::wording;
+use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, retest_name};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
@@ -22,6 +20,7 @@ const NAMED_MAX: usize = 3;
 const FLOOR_LEAST: f64 = 0.5;
 /// Share of slow points above which the medium is hardly the cause; our choice.
 const MANY: f64 = 0.1;
+
 /// A point that was slow, or that holds a slow I/O.
 pub(super) struct Suspect {
     /// Its number.
@@ -82,36 +81,6 @@ fn extent<'a>(samples: impl Iterator<Item = &'a Sample>) -> Option<Range<u64>> {
         .reduce(|one, other| one.start.min(other.start)..one.end.max(other.end))
 }
 
-/// The nature of a region.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Finding {
-    /// Slow every time.
-    Slow,
-    /// The drive refused to read or write it.
-    Unreadable,
-    /// Slow once, and as fast as its neighbors after that.
-    #[serde(rename = "slow_once")]
-    Hiccup,
-    /// Slow, and not measured again, or with different results.
-    #[serde(rename = "not_confirmed")]
-    Undecided,
-}
-
-#[derive(Serialize)]
-pub(super) struct SlowRegion {
-    pub(super) from_bytes: u64,
-    pub(super) to_bytes: u64,
-    pub(super) finding: Finding,
-    /// `None` for a point that failed.
-    bytes_per_s: Option<f64>,
-    expected_bytes_per_s: Option<f64>,
-    retest_bytes_per_s: Option<f64>,
-    latency_ns_max: u64,
-    #[serde(skip)]
-    point: usize,
-}
-
 /// All of them, by address.
 pub(super) struct SlowRegions {
     pub(super) places: Vec<SlowRegion>,
@@ -158,7 +127,7 @@ impl SlowRegions {
         let mut answers = Vec::new();
         let slow = self.of(Finding::Slow);
         if let Some(first) = slow.first() {
-            let mut answer = name(wording::slow_every_time(slow.len(), &first.text()), &slow);
+            let mut answer = name(wording::slow_every_time(slow.len(), first), &slow);
             answer = answer.action(wording::replace_slow_drive(actions.read_smart.is_some()));
             answer = actions.read_smart.iter().cloned().fold(answer, Answer::action);
             if slow.len() as f64 > MANY * self.points as f64 {
@@ -170,15 +139,15 @@ impl SlowRegions {
         if let Some(first) = open.first() {
             let was_repeated = open.iter().any(|region| region.retest_bytes_per_s.is_some());
             let answer = if was_repeated {
-                wording::slow_sometimes(open.len(), &first.text())
+                wording::slow_sometimes(open.len(), first)
             } else {
-                wording::slow_not_measured_again(open.len(), &first.text())
+                wording::slow_not_measured_again(open.len(), first)
             };
             answers.push(name(answer, &open).action(actions.measure_again.clone()));
         }
         let once = self.of(Finding::Hiccup);
         if let Some(first) = once.first() {
-            answers.push(name(wording::slow_once(once.len(), &first.text()), &once));
+            answers.push(name(wording::slow_once(once.len(), first), &once));
         }
         if answers.is_empty() {
             answers.push(self.no_slow_region(actions, has_errors));
@@ -214,23 +183,10 @@ fn name(answer: Answer, regions: &[&SlowRegion]) -> Answer {
         return again.into_iter().fold(answer, Answer::with_evidence);
     }
     let named = regions.iter().take(NAMED_MAX);
-    let answer = named.fold(answer, |answer, region| answer.with_evidence(wording::region(&region.text())));
+    let answer = named.fold(answer, |answer, region| answer.with_evidence(wording::region(region)));
     match regions.len().saturating_sub(NAMED_MAX) {
         0 => answer,
         more => answer.with_evidence(wording::more_regions(more)),
-    }
-}
-
-impl SlowRegion {
-    fn text(&self) -> RegionText {
-        RegionText {
-            from: Size(self.from_bytes),
-            bytes: Size(self.to_bytes - self.from_bytes),
-            rate: self.bytes_per_s.map(Rate),
-            expected: self.expected_bytes_per_s.map(Rate),
-            again: self.retest_bytes_per_s.map(Rate),
-            latency_max: Nanos(self.latency_ns_max),
-        }
     }
 }
 

@@ -6,6 +6,7 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
     Factor, Latency, Number, Rate, Share, Size, SpeedChange, change_range, digits, range,
 };
@@ -16,12 +17,15 @@ use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{capitalize, command, count, number_of, use_nearest_multiple};
 
-// What it is for, and what it writes
+use super::SlowRegion;
 
-pub(super) const QUESTION: &str =
-    "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?";
-pub(super) const WRITES: &str =
-    "nothing, unless --op write is given; in a folder it first writes temporary files to read";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "surface",
+    question: "Is the drive equally fast at all addresses, how long is a random access, and are there slow regions?",
+    writes: "nothing, unless --op write is given; in a folder it first writes temporary files to read",
+    manual: include_str!("../surface.md"),
+};
 
 pub(super) const CURVE_TITLE: &str = "Speed by address";
 pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
@@ -101,34 +105,22 @@ pub(super) fn measure_all(again: &Rerun, time: Nanos) -> Action {
 pub(super) const ADDRESSES_OF_A_FILE: &str =
     "These are addresses within a file; the file system decides where they are on the drive.";
 
-/// A region that was slow.
-#[derive(Clone, Copy)]
-pub(super) struct RegionText {
-    pub(super) from: Size,
-    pub(super) bytes: Size,
-    /// `None` for a point that failed.
-    pub(super) rate: Option<Rate>,
-    pub(super) expected: Option<Rate>,
-    /// The slowest speed when it was measured again.
-    pub(super) again: Option<Rate>,
-    pub(super) latency_max: Nanos,
-}
-
-impl RegionText {
+impl SlowRegion {
     /// `8 MiB at 298 GiB, 12.0 MB/s instead of 95.1 MB/s`; if a single I/O was slow, its latency.
     fn short(&self) -> String {
-        let place = format!("{} at {}", self.bytes, self.from);
-        match (self.rate, self.expected) {
+        let place = format!("{} at {}", Size(self.to_bytes - self.from_bytes), Size(self.from_bytes));
+        let latency_max = Nanos(self.latency_ns_max);
+        match (self.bytes_per_s.map(Rate), self.expected_bytes_per_s.map(Rate)) {
             (Some(rate), Some(expected)) if rate < expected => {
-                format!("{place}, {rate} instead of {expected}, slowest I/O {}", self.latency_max)
+                format!("{place}, {rate} instead of {expected}, slowest I/O {latency_max}")
             }
-            _ => format!("{place}, slowest I/O {}", self.latency_max),
+            _ => format!("{place}, slowest I/O {latency_max}"),
         }
     }
 }
 
-pub(super) fn region(region: &RegionText) -> String {
-    match region.again {
+pub(super) fn region(region: &SlowRegion) -> String {
+    match region.retest_bytes_per_s.map(Rate) {
         Some(again) => format!("{}; measured again: {again}.", region.short()),
         None => format!("{}.", region.short()),
     }
@@ -143,12 +135,12 @@ pub(super) fn more_regions(more: usize) -> String {
     format!("{} in the table slow_regions.", count(more as u64, "more region"))
 }
 
-fn slow_regions_answer(text: String, first: &RegionText, regions: usize) -> String {
+fn slow_regions_answer(text: String, first: &SlowRegion, regions: usize) -> String {
     let which = if regions == 1 { "" } else { "the first: " };
     format!("{text}; {which}{}", first.short())
 }
 
-pub(super) fn slow_every_time(regions: usize, first: &RegionText) -> Answer {
+pub(super) fn slow_every_time(regions: usize, first: &SlowRegion) -> Answer {
     let verb = if regions == 1 { "is" } else { "are" };
     let text = format!("{} {verb} slow every time", count(regions as u64, "region"));
     Answer::problem("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
@@ -167,13 +159,13 @@ pub(super) fn replace_slow_drive(has_smart: bool) -> Action {
 pub(super) const SCATTERED_DATA: &str = "So many regions at once are scattered data rather than a bad medium, as in the \
      persistent cache of a shingled disk. Leave the drive idle for some hours and measure again.";
 
-pub(super) fn slow_not_measured_again(regions: usize, first: &RegionText) -> Answer {
+pub(super) fn slow_not_measured_again(regions: usize, first: &SlowRegion) -> Answer {
     let verb = if regions == 1 { "was" } else { "were" };
     let text = format!("{} {verb} slow and not measured again", count(regions as u64, "region"));
     Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
 }
 
-pub(super) fn slow_sometimes(regions: usize, first: &RegionText) -> Answer {
+pub(super) fn slow_sometimes(regions: usize, first: &SlowRegion) -> Answer {
     let verb = if regions == 1 { "was" } else { "were" };
     let text = format!("{} {verb} slow, but not every time", count(regions as u64, "region"));
     Answer::unknown("slow_regions", "Slow regions", slow_regions_answer(text, first, regions))
@@ -183,7 +175,7 @@ pub(super) fn measure_again(again: &Rerun) -> Action {
     again.action("measure_again", "Measure the slow regions again")
 }
 
-pub(super) fn slow_once(regions: usize, first: &RegionText) -> Answer {
+pub(super) fn slow_once(regions: usize, first: &SlowRegion) -> Answer {
     let verb = if regions == 1 { "was" } else { "were" };
     let text = format!("{} {verb} slow once and normal when measured again", count(regions as u64, "region"));
     Answer::info("slow_once", "Slow once", slow_regions_answer(text, first, regions)).caveat(
@@ -421,6 +413,7 @@ pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;
 
+    use super::super::Finding;
     use super::*;
 
     const READ: Mix = Mix::Only(Op::Read);
@@ -440,13 +433,15 @@ mod tests {
 
     #[test]
     fn slow_regions_have_a_place_and_a_speed() {
-        let region_text = RegionText {
-            from: Size(298 << 30),
-            bytes: Size(8 << 20),
-            rate: Some(Rate(12e6)),
-            expected: Some(Rate(95.1e6)),
-            again: Some(Rate(11.8e6)),
-            latency_max: Nanos(212_000_000),
+        let region_text = SlowRegion {
+            from_bytes: 298 << 30,
+            to_bytes: (298 << 30) + (8 << 20),
+            finding: Finding::Slow,
+            bytes_per_s: Some(12e6),
+            expected_bytes_per_s: Some(95.1e6),
+            retest_bytes_per_s: Some(11.8e6),
+            latency_ns_max: 212_000_000,
+            point: 1,
         };
         let summary = |answer: Answer| answer_as_summary(&answer);
         assert_eq!(

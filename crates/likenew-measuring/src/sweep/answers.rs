@@ -486,33 +486,28 @@ pub(super) fn ratio_rows(matrix: &Matrix<'_>) -> Vec<Row> {
 pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answer> {
     let hardest = matrix.hardest();
     let mut answers = Vec::new();
-    let mut add = |pairs: &[&Pair<'_, '_>], small: bool, comparison: Comparison| {
+    let mut add = |pairs: &[Pair<'_, '_>], is_of: &dyn Fn(Cell) -> bool, small, comparison| {
+        let all: Vec<_> = pairs.iter().filter(|pair| is_of(pair.numerator.cell)).collect();
         let key = |pair: &&&Pair<'_, '_>| (pair.numerator.cell.form.block, pair.numerator.cell.form.depth);
-        let chosen = if small { pairs.iter().min_by_key(key) } else { pairs.iter().max_by_key(key) };
-        answers.extend(chosen.map(|pair| compare(pair, pairs, comparison, more_passes)));
+        let chosen = if small { all.iter().min_by_key(key) } else { all.iter().max_by_key(key) };
+        answers.extend(chosen.map(|pair| compare(pair, &all, comparison, more_passes)));
     };
     let random = random_over_sequential(matrix);
     for op in matrix.ops() {
-        let is_of =
-            |pair: &&Pair<'_, '_>| pair.numerator.cell.op == op && pair.numerator.cell.data == hardest;
-        let of_op: Vec<_> = random.iter().filter(is_of).collect();
-        add(&of_op, true, Comparison::RandomOverSequential(op));
+        let is_of = |cell: Cell| cell.op == op && cell.data == hardest;
+        add(&random, &is_of, true, Comparison::RandomOverSequential(op));
     }
     let writes = writes_over_reads(matrix);
     for pattern in matrix.patterns() {
-        let is_of = |pair: &&Pair<'_, '_>| {
-            pair.numerator.cell.form.pattern == pattern && pair.numerator.cell.data == hardest
-        };
-        let of_pattern: Vec<_> = writes.iter().filter(is_of).collect();
-        add(&of_pattern, pattern == Pattern::Random, Comparison::WriteOverRead(pattern));
+        let is_of = |cell: Cell| cell.form.pattern == pattern && cell.data == hardest;
+        add(&writes, &is_of, pattern == Pattern::Random, Comparison::WriteOverRead(pattern));
     }
     let data = data_over_hardest(matrix);
-    for (op, class) in
-        matrix.ops().into_iter().flat_map(|op| matrix.data().into_iter().map(move |data| (op, data)))
-    {
-        let is_of = |pair: &&Pair<'_, '_>| pair.numerator.cell.op == op && pair.numerator.cell.data == class;
-        let of_class: Vec<_> = data.iter().filter(is_of).collect();
-        add(&of_class, false, Comparison::DataClasses(op, class, hardest));
+    for op in matrix.ops() {
+        for class in matrix.data() {
+            let is_of = |cell: Cell| cell.op == op && cell.data == class;
+            add(&data, &is_of, false, Comparison::DataClasses(op, class, hardest));
+        }
     }
     answers
 }

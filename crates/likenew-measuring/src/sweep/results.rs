@@ -312,17 +312,16 @@ pub(super) fn pictures(matrix: &Matrix<'_>) -> Vec<(String, Series)> {
 }
 
 fn blocks(group: &Group<'_, '_>) -> Vec<u32> {
-    sorted(group.iter().map(|one| one.cell.form.block))
+    sorted(group, |form| form.block)
 }
 
 fn depths(group: &Group<'_, '_>) -> Vec<u32> {
-    sorted(group.iter().map(|one| one.cell.form.depth))
+    sorted(group, |form| form.depth)
 }
 
 /// Each of the values once, the smallest first.
-fn sorted(values: impl Iterator<Item = u32>) -> Vec<u32> {
-    let values: BTreeSet<u32> = values.collect();
-    values.into_iter().collect()
+fn sorted(group: &Group<'_, '_>, value: fn(Form) -> u32) -> Vec<u32> {
+    group.iter().map(|one| value(one.cell.form)).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The cells of one depth, smallest block first.

@@ -22,7 +22,7 @@ use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::sweep_options::{Order, SweepOptions};
-use super::{Cell, Form, PREPARE, Pass, wording};
+use super::{Cell, Form, PREPARE, wording};
 
 /// Most bytes of a queue, which must fit into memory.
 const QUEUE_BYTES_MAX: u64 = 1 << 30;
@@ -97,16 +97,13 @@ impl<'a> Schedule<'a> {
         let prepared = last.is_some_and(is_whole) && place.is_some_and(|at| self.is_preparation(at));
         let first = place.unwrap_or(0) + usize::from(prepared);
         let index = evidence.segments.len();
-        let workload = (first..self.stages.len()).find_map(|at| match self.stages[at] {
+        (first..self.stages.len()).find_map(|at| match self.stages[at] {
             Stage::Prepare(data) => Some(prepare(self.options.span, self.options.span, data)),
             Stage::Measure(data, op) => {
                 let (form, passes) = self.next_cell(at, evidence)?;
-                let pass =
-                    Pass { span: self.options.span, time: self.options.time, bytes: self.options.bytes };
-                Some(Cell { form, op, data }.pass(passes + 1, index, &pass))
+                Some(Cell { form, op, data }.pass(passes + 1, index, self.options))
             }
-        })?;
-        Some(Workload { seed: evidence.plan.seed_of(index), ..workload })
+        })
     }
 
     fn is_preparation(&self, stage: usize) -> bool {

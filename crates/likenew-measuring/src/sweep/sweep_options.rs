@@ -8,10 +8,12 @@ use likenew_core::mix::Mix;
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, parse_size, size_text};
 use likenew_procedure_support::estimate::distinct;
-use likenew_procedure_support::options::{Arguments, check_multiple, check_range, check_time, joined};
+use likenew_procedure_support::options::{
+    Arguments, check_multiple, check_ops, check_range, check_time, joined,
+};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::PrecisionGoal;
-use likenew_procedure_support::wording::{no_operation, out_of_range};
+use likenew_procedure_support::wording::out_of_range;
 use likenew_stats::precision::Goal;
 use serde::{Deserialize, Serialize};
 
@@ -113,9 +115,7 @@ impl SweepOptions {
     }
 
     fn check_lists(&self) -> Result<(), String> {
-        if self.ops.is_empty() || self.ops.contains(&Mix::Only(Op::Trim)) {
-            return Err(no_operation());
-        }
+        check_ops(&self.ops)?;
         let lists = [
             ("pattern", self.patterns.len()),
             ("block", self.blocks.len()),

@@ -4,6 +4,7 @@ use likenew_core::answer::{Action, Answer};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::mix::Mix;
 use likenew_core::overview::OverviewTable;
+use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
     Factor, Iops, Number, Rate, Share, Size, SpeedChange, change_range, digits, range, with_change_range,
     with_range,
@@ -16,11 +17,13 @@ use likenew_stats::interval::Interval;
 
 use super::{Cell, DIFFERENCE, Form};
 
-// What it is for, and what it writes
-
-pub(super) const QUESTION: &str =
-    "How does speed depend on block size, queue depth, operation, pattern and data?";
-pub(super) const WRITES: &str = "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files";
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "sweep",
+    question: "How does speed depend on block size, queue depth, operation, pattern and data?",
+    writes: "writes the tested span once for each class of data, then up to --bytes in each pass that writes; in a folder only to temporary files",
+    manual: include_str!("../sweep.md"),
+};
 
 /// `read`, `write`, `70% read`.
 fn operation(op: Mix) -> String {
