@@ -9,14 +9,12 @@ use crate::overview::Overview;
 /// One row of a table: its columns from left to right, the unit at the end of each key.
 pub type Row = serde_json::Map<String, serde_json::Value>;
 
-/// A row from its columns, left to right: `row! { test: name, bytes_per_s, ..latency }`. A column is declared nowhere else; after
-/// `..` come the columns of another row.
+/// A row from its columns, left to right: `row! { test: name, bytes_per_s }`. A column is declared nowhere else.
 #[macro_export]
 macro_rules! row {
-    ($($key:ident $(: $value:expr)?),+ $(, ..$rest:expr)? $(,)?) => {{
+    ($($key:ident $(: $value:expr)?),+ $(,)?) => {{
         let mut row = $crate::findings::Row::new();
         $(row.insert(stringify!($key).to_owned(), $crate::findings::cell(&$crate::row!(@ $key $($value)?)));)+
-        $(row.extend($rest);)?
         row
     }};
     (@ $key:ident) => { $key };

@@ -21,7 +21,7 @@ use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGo
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::{next_step, prepare};
@@ -423,19 +423,19 @@ impl<'a> ResultLine<'a> {
         wording::TableRow { name, speed, iops: self.iops(), latency: (&self.passes.total).into() }
     }
 
-    fn columns(&self) -> Columns {
-        Columns::default().with("test", self.test.to_string()).with("op", self.op.to_string())
+    fn columns(&self) -> Row {
+        Row::new().with("test", self.test.to_string()).with("op", self.op.to_string())
     }
 
     fn row(&self) -> Row {
         let columns = self.columns().with_estimate("bytes_per_s", Some(self.speed.not_negative()));
-        columns.with("iops", self.iops()).with_latency(&self.passes.total).row()
+        columns.with("iops", self.iops()).with_latency(&self.passes.total)
     }
 
     fn pass_rows(&self) -> impl Iterator<Item = Row> {
         self.numbers.iter().zip(&self.passes.segments).map(|(number, segment)| {
             let columns = self.columns().with("pass", number).with_pass(segment);
-            columns.with("covered_percent", coverage(segment) * 100.0).row()
+            columns.with("covered_percent", coverage(segment) * 100.0)
         })
     }
 

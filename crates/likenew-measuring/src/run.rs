@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::{Columns, LatencyColumns};
+use likenew_procedure_support::rows::{Columns as _, LatencyColumns};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
 pub use wording::DESCRIPTOR;
@@ -142,7 +142,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
     let is_measured = segment.measurement_error().is_none();
     let rows = segment.tallies.iter().map(|tally| {
         let latency = if is_measured { tally.into() } else { LatencyColumns::default() };
-        Columns::default()
+        Row::new()
             .with("workload", &segment.workload.name)
             .with("stream", tally.stream)
             .with("op", tally.op)
@@ -153,7 +153,6 @@ fn rows(segment: &Segment) -> Vec<Row> {
             .with_latency(latency)
             .with("errors", tally.errors + tally.short)
             .with("elapsed_ns", segment.elapsed().0)
-            .row()
     });
     rows.collect()
 }

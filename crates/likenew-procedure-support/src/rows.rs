@@ -1,6 +1,6 @@
 //! Rows of tables, and the columns that every table of I/O shares.
 
-use likenew_core::findings::Row;
+use likenew_core::findings::{Row, cell};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use serde::Serialize;
@@ -15,21 +15,19 @@ pub fn row(columns: impl Serialize) -> Row {
     }
 }
 
-/// A row, column by column from left to right; the unit is at the end of a name.
-#[derive(Clone, Default)]
-pub struct Columns(Row);
-
-impl Columns {
+/// Columns that are added to a row; the unit is at the end of a name.
+pub trait Columns: Sized {
     /// A column of this name.
     #[must_use]
-    pub fn with(mut self, name: &str, value: impl Serialize) -> Self {
-        self.0.insert(name.to_owned(), serde_json::to_value(value).expect("a column is a plain value"));
-        self
-    }
+    fn with(self, name: &str, value: impl Serialize) -> Self;
+
+    /// All columns of another row.
+    #[must_use]
+    fn with_all(self, others: Self) -> Self;
 
     /// A column that is there only if its value is.
     #[must_use]
-    pub fn with_known(self, name: &str, value: Option<impl Serialize>) -> Self {
+    fn with_known(self, name: &str, value: Option<impl Serialize>) -> Self {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -38,39 +36,43 @@ impl Columns {
 
     /// A number with both ends of its interval: `NAME`, `NAME_low` and `NAME_high`.
     #[must_use]
-    pub fn with_estimate(self, name: &str, estimate: Option<Estimate>) -> Self {
+    fn with_estimate(self, name: &str, estimate: Option<Estimate>) -> Self {
         self.with(name, estimate.map(|estimate| estimate.value))
             .with(&format!("{name}_low"), estimate.and_then(|estimate| estimate.low()))
             .with(&format!("{name}_high"), estimate.and_then(|estimate| estimate.high()))
     }
 
-    /// All columns of another one.
-    #[must_use]
-    pub fn with_all(mut self, others: Self) -> Self {
-        self.0.extend(others.0);
-        self
-    }
-
     /// Mean, median, p99 and maximum of latencies.
     #[must_use]
-    pub fn with_latency(mut self, latency: impl Into<LatencyColumns>) -> Self {
-        self.0.extend(row(latency.into()));
-        self
+    fn with_latency(self, latency: impl Into<LatencyColumns>) -> Self {
+        let LatencyColumns { latency_ns_mean, latency_ns_p50, latency_ns_p99, latency_ns_max } =
+            latency.into();
+        self.with("latency_ns_mean", latency_ns_mean)
+            .with("latency_ns_p50", latency_ns_p50)
+            .with("latency_ns_p99", latency_ns_p99)
+            .with("latency_ns_max", latency_ns_max)
     }
 
     /// Speed and latencies of one pass.
     #[must_use]
-    pub fn with_pass(self, segment: &Segment) -> Self {
+    fn with_pass(self, segment: &Segment) -> Self {
         let total = segment.total();
         self.with("bytes_per_s", segment.bytes_per_s())
             .with("iops", segment.iops())
             .with("latency_ns_mean", total.latency_ns_mean())
             .with("latency_ns_max", total.latency.max().0)
     }
+}
 
-    /// The row.
-    pub fn row(self) -> Row {
-        self.0
+impl Columns for Row {
+    fn with(mut self, name: &str, value: impl Serialize) -> Self {
+        self.insert(name.to_owned(), cell(value));
+        self
+    }
+
+    fn with_all(mut self, others: Self) -> Self {
+        self.extend(others);
+        self
     }
 }
 

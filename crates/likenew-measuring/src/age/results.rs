@@ -5,7 +5,7 @@ use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_procedure_support::estimate::{Estimate, is_whole};
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};
 use likenew_stats::summary::{maximum, mean};
@@ -212,19 +212,18 @@ impl Comparison {
 
     /// Its row of the table of drops; with the columns of the idle time if there was one.
     pub(super) fn row(&self, with_idle: bool) -> Row {
-        let columns = Columns::default()
+        let columns = Row::new()
             .with("test", self.test)
             .with("unit", self.unit)
             .with("new", self.value(Phase::New))
             .with("used", self.value(Phase::Used))
             .with_estimate("drop_percent", self.fall(Phase::Used));
         if !with_idle {
-            return columns.row();
+            return columns;
         }
         columns
             .with("after_idle", self.value(Phase::AfterIdle))
             .with_estimate("after_idle_drop_percent", self.fall(Phase::AfterIdle))
-            .row()
     }
 
     /// Its row on the first screen.
@@ -243,8 +242,8 @@ impl Comparison {
     /// A row for each phase that was measured: the value and its interval.
     pub(super) fn intervals(&self) -> impl Iterator<Item = Row> {
         Phase::ALL.into_iter().filter_map(|phase| {
-            let columns = Columns::default().with("test", self.test).with("phase", phase.key());
-            Some(columns.with("unit", self.unit).with_estimate("value", Some(self.estimate(phase)?)).row())
+            let columns = Row::new().with("test", self.test).with("phase", phase.key());
+            Some(columns.with("unit", self.unit).with_estimate("value", Some(self.estimate(phase)?)))
         })
     }
 }

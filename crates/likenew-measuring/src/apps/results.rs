@@ -4,7 +4,7 @@ use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 use likenew_procedure_support::estimate::{Estimate, is_whole};
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::summary::mean;
 
@@ -116,7 +116,7 @@ impl OverallScore {
         })
     }
 
-    fn columns(&self, columns: Columns) -> Columns {
+    fn columns(&self, columns: Row) -> Row {
         columns
             .with("score", self.score)
             .with("bytes_per_s", self.bytes_per_s)
@@ -226,7 +226,7 @@ fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
     let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
     let score = Estimate::of_passes(&scores)?.not_negative();
     Some(
-        Columns::default()
+        Row::new()
             .with("application", name)
             .with("score", score.value)
             .with_known("score_low", score.low())
@@ -239,13 +239,12 @@ fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
             .with("reads", metric(|of| of.reads as f64))
             .with("writes", metric(|of| of.writes as f64))
             .with("read_bytes", metric(|of| of.bytes_read as f64))
-            .with("written_bytes", metric(|of| of.bytes_written as f64))
-            .row(),
+            .with("written_bytes", metric(|of| of.bytes_written as f64)),
     )
 }
 
 fn passes(measured: &AppResults<'_>) -> Vec<Row> {
-    let row = |(pass, of): (u32, OverallScore)| of.columns(Columns::default().with("pass", pass)).row();
+    let row = |(pass, of): (u32, OverallScore)| of.columns(Row::new().with("pass", pass));
     (1..).zip(measured.overalls()).map(row).collect()
 }
 
@@ -253,7 +252,7 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
     let phases = PHASES.iter().enumerate().filter_map(|(index, phase)| {
         let (overall, writes) = (measured.phase(index), measured.writes(index));
         (overall.is_some() || writes.is_some()).then(|| {
-            Columns::default()
+            Row::new()
                 .with("phase", phase.name.replace(' ', "_"))
                 .with("score", overall.map(|of| of.score))
                 .with("bytes_per_s", overall.map(|of| of.bytes_per_s))
@@ -261,7 +260,6 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
                 // Before its test, at random.
                 .with("written_bytes", writes.map(|segment| segment.total().bytes))
                 .with("written_bytes_per_s", writes.and_then(Segment::bytes_per_s))
-                .row()
         })
     });
     phases.collect()
@@ -270,8 +268,8 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
 /// What is known of an application and what is assumed.
 fn sources(application: &Application) -> Vec<Row> {
     let row = |metric: &str, value: &str, source: &str| {
-        let columns = Columns::default().with("application", &application.name).with("metric", metric);
-        columns.with("value", value).with("source", source).row()
+        let columns = Row::new().with("application", &application.name).with("metric", metric);
+        columns.with("value", value).with("source", source)
     };
     let published = row("published", &application.about, &application.publication);
     let metrics = application.sources().into_iter();

@@ -10,7 +10,7 @@ use likenew_core::units::Nanos;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 
@@ -83,8 +83,8 @@ impl Curve {
         (1..=last).filter_map(of_pass).collect()
     }
 
-    fn columns(&self) -> Columns {
-        Columns::default().with("pattern", self.test.pattern).with("op", self.op)
+    fn columns(&self) -> Row {
+        Row::new().with("pattern", self.test.pattern).with("op", self.op)
     }
 
     pub(super) fn rows(&self) -> Vec<Row> {
@@ -95,7 +95,6 @@ impl Curve {
                 .with("compresses_to_percent", self.percent(step))
                 .with_estimate("bytes_per_s", *speed)
                 .with("share_of_fastest_percent", speed.map(|speed| 100.0 * speed.value / fastest))
-                .row()
         };
         speeds.iter().enumerate().map(row).collect()
     }
@@ -107,7 +106,6 @@ impl Curve {
                 .with("turn", pass.turn)
                 .with("compresses_to_percent", self.percent(pass.step as usize))
                 .with("bytes_per_s", pass.bytes_per_s)
-                .row()
         };
         self.passes.iter().map(row).collect()
     }
@@ -350,14 +348,13 @@ impl ExpectedSpeed {
     }
 
     pub(super) fn row(&self, rated: Option<f64>) -> Row {
-        Columns::default()
+        Row::new()
             .with("pattern", self.pattern)
             .with("op", self.op)
             .with_estimate("bytes_per_s", Some(self.speed))
             .with("share_of_zeros_percent", self.share_of_zeros())
             .with("advertised_bytes_per_s", rated)
             .with("share_of_advertised_percent", rated.map(|rated| 100.0 * self.speed.value / rated))
-            .row()
     }
 }
 

@@ -5,7 +5,7 @@ use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{self, Size};
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
@@ -238,7 +238,7 @@ impl FileScan {
 
     pub(super) fn rows(&self) -> Vec<Row> {
         let row = |kind: &FileType| {
-            Columns::default()
+            Row::new()
                 .with("type", &kind.kind)
                 .with("files", kind.files)
                 .with("bytes", kind.bytes)
@@ -246,7 +246,6 @@ impl FileScan {
                 .with_estimate("compresses_to_percent", kind.compresses_to.map(Share::percent))
                 .with("zips_to_percent", kind.zips_to.map(|share| 100.0 * share))
                 .with("sampled_bytes", kind.sampled_bytes)
-                .row()
         };
         self.by_bytes().into_iter().map(row).collect()
     }

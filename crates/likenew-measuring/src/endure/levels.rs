@@ -7,7 +7,7 @@ use likenew_core::io::Op;
 use likenew_core::mix::Mix;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::LEAST_CHANGE;
 use likenew_stats::interval::{CONFIDENCE_95, mean_interval};
 use likenew_stats::steady_state::ROUNDS;
@@ -51,7 +51,7 @@ impl<'a> Level<'a> {
 
     pub(super) fn row(&self) -> Row {
         let window = self.steadiness.window;
-        Columns::default()
+        Row::new()
             .with("test", &self.test_series.test)
             .with("op", self.test_series.op.to_string())
             .with("data", self.test_series.data.to_string())
@@ -63,7 +63,6 @@ impl<'a> Level<'a> {
             .with("last_bytes_per_s", self.last)
             .with("range_percent", window.map(|window| window.range_share * 100.0))
             .with("slope_percent", window.map(|window| window.slope_share * 100.0))
-            .row()
     }
 
     /// The share of the peak that is left in the steady state.

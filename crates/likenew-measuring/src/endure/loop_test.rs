@@ -21,7 +21,7 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::rows::{Columns, row};
+use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
 use likenew_procedure_support::workloads::next_step;
@@ -428,7 +428,7 @@ impl<'a> Loops<'a> {
     fn fill_rows(&self) -> Vec<Row> {
         let rows = self.fills.iter().filter(|fill| fill.is_complete).flat_map(|fill| {
             self.series.iter().map(|test_series| {
-                Columns::default()
+                Row::new()
                     .with("fill", fill.number)
                     .with("test", &test_series.test)
                     .with("op", test_series.op.to_string())
@@ -436,7 +436,6 @@ impl<'a> Loops<'a> {
                     .with("bytes_per_s", fill.mean(test_series))
                     .with("loops", fill.loops.len())
                     .with("write_amplification", self.write_amplification(&fill.loops))
-                    .row()
             })
         });
         rows.collect()
@@ -460,13 +459,12 @@ impl<'a> Loops<'a> {
     fn loop_rows(&self) -> Vec<Row> {
         let turns = self.series.iter().map(|test_series| test_series.passes.len()).max().unwrap_or(0);
         let row = |turn: usize, test_series: &TestSeries<'_>, pass: &Pass<'_>| {
-            Columns::default()
+            Row::new()
                 .with("loop", turn + 1)
                 .with("written_bytes", pass.written_after)
                 .with("test", &test_series.test)
                 .with("op", test_series.op.to_string())
                 .with_pass(pass.segment)
-                .row()
         };
         let of_turn = |turn: usize| {
             let all = self.series.iter();

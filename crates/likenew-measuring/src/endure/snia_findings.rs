@@ -10,7 +10,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::rows::{Columns, row};
+use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
@@ -130,7 +130,7 @@ fn windows(progress: &Progress<'_>) -> Vec<Row> {
         let samples = progress.samples(index);
         let window = Window::last(&samples);
         let point = &progress.phase.points[*point];
-        Columns::default()
+        Row::new()
             .with("test", point.test.to_string())
             .with("op", point.op.to_string())
             .with("metric", metric.key())
@@ -141,7 +141,6 @@ fn windows(progress: &Progress<'_>) -> Vec<Row> {
             .with("range_percent_max", RANGE_SHARE_MAX * 100.0)
             .with("slope_percent", window.map(|window| window.slope_share * 100.0))
             .with("slope_percent_max", SLOPE_SHARE_MAX * 100.0)
-            .row()
     });
     rows.collect()
 }
@@ -158,7 +157,7 @@ fn round_rows(segments: &[Segment], phases: &[Progress<'_>]) -> Vec<Row> {
         let points = progress.phase.points.len();
         for (index, segment) in progress.rounds.iter().copied().flatten().enumerate() {
             let total = segment.total();
-            let columns = Columns::default().with("round", index / points + 1);
+            let columns = Row::new().with("round", index / points + 1);
             rows.push(
                 progress.phase.points[index % points]
                     .columns(columns)
@@ -166,8 +165,7 @@ fn round_rows(segments: &[Segment], phases: &[Progress<'_>]) -> Vec<Row> {
                     .with("iops", segment.iops())
                     .with("bytes_per_s", segment.bytes_per_s())
                     .with("latency_ns_mean", total.latency_ns_mean())
-                    .with("latency_ns_max", total.latency.max().0)
-                    .row(),
+                    .with("latency_ns_max", total.latency.max().0),
             );
         }
     }
@@ -317,7 +315,7 @@ const P99999_IOS_MIN: u64 = 100_000;
 
 impl Point {
     /// These columns, and what the point is.
-    fn columns(&self, columns: Columns) -> Columns {
+    fn columns(&self, columns: Row) -> Row {
         columns
             .with("test", self.test.to_string())
             .with("op", self.op.to_string())
@@ -373,14 +371,13 @@ impl<'a> Results<'a> {
     pub(super) fn row(&self) -> Row {
         let iops = self.metric(TrackedMetric::Iops).not_negative();
         self.point
-            .columns(Columns::default())
+            .columns(Row::new())
             .with("is_steady", self.is_steady)
             .with_estimate("iops", Some(iops))
             .with("bytes_per_s", self.metric(TrackedMetric::BytesPerS).value)
             .with("latency_ns_mean", self.passes.total.latency_ns_mean())
             .with("latency_ns_p99999", self.latency_ns_p99999())
             .with("latency_ns_max", self.passes.total.latency.max().0)
-            .row()
     }
 }
 

@@ -7,7 +7,7 @@ use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::bimodality::{Modality, bimodality};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
@@ -75,14 +75,13 @@ impl<'a> Pass<'a> {
     }
 
     pub(super) fn row(&self, each: u64) -> Row {
-        Columns::default()
+        Row::new()
             .with("pass", self.number)
             .with_estimate("bytes_per_s", self.speed(each))
             .with("slowest_bytes_per_s", self.slowest(each))
             .with("stalls", self.stalls().len())
             .with("latency_ns_max", self.latency_max().0)
             .with("elapsed_ns", self.elapsed().0)
-            .row()
     }
 
     /// Its row on the first screen.
@@ -161,8 +160,8 @@ pub(super) struct Part<'a> {
 }
 
 /// The first columns of a row; the pass has one if there are several.
-fn columns(unit: Unit, number: usize, pass: Option<usize>) -> Columns {
-    Columns::default().with_known("pass", pass).with(unit.noun(), number)
+fn columns(unit: Unit, number: usize, pass: Option<usize>) -> Row {
+    Row::new().with_known("pass", pass).with(unit.noun(), number)
 }
 
 impl<'a> Part<'a> {
@@ -197,7 +196,6 @@ impl<'a> Part<'a> {
             .with("latency_ns_p50", latencies.quantile(0.5).0)
             .with("latency_ns_max", latencies.max().0)
             .with("elapsed_ns", self.segment.elapsed().0)
-            .row()
     }
 
     pub(super) fn stall_rows(&self, unit: Unit, pass: Option<usize>) -> impl Iterator<Item = Row> {
@@ -207,7 +205,6 @@ impl<'a> Part<'a> {
                 .with("duration_ns", stall.duration_ns)
                 .with("offset_bytes", stall.position)
                 .with("ios", stall.ios)
-                .row()
         })
     }
 }

@@ -6,7 +6,7 @@ use likenew_core::replay_record::{ReplayPair, ReplayRecord};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::windows::{Cell, Windows};
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::axis;
 
 use super::wording;
@@ -46,14 +46,13 @@ impl Pass<'_> {
 
     pub(super) fn row(&self, several: bool) -> Row {
         let (waiting, busy) = (self.replay_record.waiting(), self.replay_record.busy);
-        let columns = Columns::default()
+        let columns = Row::new()
             .with_known("pass", several.then_some(self.number))
             .with("ios", self.replay_record.ios)
             .with("bytes", self.replay_record.bytes());
         with_times(columns, self.waiting_here(), waiting, busy)
             .with("elapsed_ns", self.segment.elapsed().0)
             .with("recorded_elapsed_ns", self.replay_record.recorded_elapsed.0)
-            .row()
     }
 
     /// How late the I/Os left; `None` if they have no recorded time to keep.
@@ -61,7 +60,7 @@ impl Pass<'_> {
         let ReplayRecord { lateness, lateness_ns_sum, throttled_ns_sum, .. } = self.replay_record;
         let held = || *throttled_ns_sum as f64 / *lateness_ns_sum as f64 * 100.0;
         (lateness.count() > 0).then(|| {
-            Columns::default()
+            Row::new()
                 .with_known("pass", several.then_some(self.number))
                 .with("ios", lateness.count())
                 .with("late_ns_mean", *lateness_ns_sum as f64 / lateness.count() as f64)
@@ -69,7 +68,6 @@ impl Pass<'_> {
                 .with("late_ns_p99", lateness.quantile(0.99).0)
                 .with("late_ns_max", lateness.max().0)
                 .with("held_percent", (*lateness_ns_sum > 0).then(held))
-                .row()
         })
     }
 
@@ -134,15 +132,15 @@ fn name_of(stream: usize, names: &[String]) -> String {
 
 pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
     let row = |of: Application| {
-        let columns = Columns::default().with("application", &of.name);
+        let columns = Row::new().with("application", &of.name);
         let columns = columns.with("ios", of.ios).with("bytes", of.bytes);
-        with_times(columns, of.waiting_here, of.waiting, of.busy).row()
+        with_times(columns, of.waiting_here, of.waiting, of.busy)
     };
     of_applications(passes, names).into_iter().map(row).collect()
 }
 
 /// The columns of waiting and of busy time, here and as recorded.
-fn with_times(columns: Columns, waiting_here: u64, waiting: ReplayPair, busy: ReplayPair) -> Columns {
+fn with_times(columns: Row, waiting_here: u64, waiting: ReplayPair, busy: ReplayPair) -> Row {
     let known = |both: ReplayPair| (both.recorded_ns > 0).then_some(both.recorded_ns);
     columns
         .with("waiting_ns", waiting_here)
@@ -165,7 +163,7 @@ pub(super) fn latencies(passes: &[Pass<'_>]) -> Vec<Row> {
     let known = sides.into_iter().filter(|(_, latencies)| latencies.count() > 0);
     let rows = known.map(|(side, latencies)| {
         let at = |share| latencies.quantile(share).0;
-        Columns::default()
+        Row::new()
             .with("side", side)
             .with("ios", latencies.count())
             .with("latency_ns_p50", at(0.5))
@@ -173,7 +171,6 @@ pub(super) fn latencies(passes: &[Pass<'_>]) -> Vec<Row> {
             .with("latency_ns_p99", at(0.99))
             .with("latency_ns_p999", at(0.999))
             .with("latency_ns_max", latencies.max().0)
-            .row()
     });
     rows.collect()
 }
@@ -183,7 +180,7 @@ pub(super) fn longest(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
     let mut waits: Vec<_> = passes.iter().flat_map(|pass| &pass.replay_record.longest).collect();
     waits.sort_by_key(|wait| std::cmp::Reverse(wait.latency));
     let rows = waits.into_iter().take(ReplayRecord::LONGEST_MAX).map(|wait| {
-        Columns::default()
+        Row::new()
             .with("application", name_of(wait.stream.into(), names))
             .with("op", wait.op)
             .with("offset_bytes", wait.offset)
@@ -191,7 +188,6 @@ pub(super) fn longest(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
             .with("at_ns", wait.at.0)
             .with("latency_ns", wait.latency.0)
             .with("recorded_latency_ns", wait.recorded_latency.map(|latency| latency.0))
-            .row()
     });
     rows.collect()
 }

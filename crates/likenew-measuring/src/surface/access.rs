@@ -13,7 +13,7 @@ use likenew_core::mix::Mix;
 use likenew_core::quantity::{Latency, Rate, Size};
 use likenew_core::segment::Segment;
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::Interval;
 use likenew_stats::rank_correlation::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::summary::{maximum, median, minimum};
@@ -117,8 +117,8 @@ impl Access {
 
 /// A row of the table of access; what was measured once, or is an extreme, has no interval.
 fn metric(name: &str, unit: &str, value: f64, interval: Option<Interval>) -> Row {
-    let columns = Columns::default().with("metric", name).with("unit", unit);
-    columns.with_estimate("value", Some(Estimate { value, interval })).row()
+    let columns = Row::new().with("metric", name).with("unit", unit);
+    columns.with_estimate("value", Some(Estimate { value, interval }))
 }
 
 /// Each probe after the first, with its distance from the end of the one before it.

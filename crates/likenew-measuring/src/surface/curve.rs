@@ -13,7 +13,7 @@ use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::{Level, levels, zones};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::stalls::Rule;
@@ -121,12 +121,11 @@ impl<'a> Curve<'a> {
 
     pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
         self.points.iter().map(|point| {
-            Columns::default()
+            Row::new()
                 .with("point", point.number)
                 .with("offset_bytes", point.range.start)
                 .with("bytes_per_s", point.bytes_per_s)
                 .with("latency_ns_max", point.segment.latencies().max().0)
-                .row()
         })
     }
 }
@@ -248,12 +247,11 @@ impl Ends {
         let start = |index: usize| if index == 0 { 0 } else { self.starts[index] };
         let row = |level: &Level| {
             let speed = Estimate { value: level.mean, interval: level.interval }.not_negative();
-            Columns::default()
+            Row::new()
                 .with("from_bytes", start(level.range.start))
                 .with("to_bytes", self.starts.get(level.range.end).copied().unwrap_or(self.span))
                 .with_estimate("bytes_per_s", Some(speed))
                 .with("points", level.range.len())
-                .row()
         };
         self.plateaus.iter().map(row).collect()
     }

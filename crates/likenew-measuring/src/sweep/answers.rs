@@ -9,7 +9,7 @@ use likenew_core::quantity::{Iops, Rate, Share, Size, digits};
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision};
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::precision::Precision;
 
@@ -158,7 +158,6 @@ impl<'b, 'a> Family<'b, 'a> {
             .with("enough_depth_low", self.depth(self.range.0))
             .with("enough_depth_high", self.depth(self.range.1))
             .with("deepest_over_shallowest", deep.ratio_to(shallow, CONFIDENCE_95).map(|ratio| ratio.value))
-            .row()
     }
 
     fn speed(&self, at: usize) -> DepthSpeed {
@@ -474,9 +473,9 @@ pub(super) fn ratio_rows(matrix: &Matrix<'_>) -> Vec<Row> {
     }
     let all = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
     let row = |pair: Pair<'_, '_>| {
-        let comparison = Columns::default().with("comparison", pair.comparison);
+        let comparison = Row::new().with("comparison", pair.comparison);
         let columns = comparison.with_all(pair.numerator.own_columns());
-        columns.with_estimate("ratio", Some(pair.ratio.not_negative())).row()
+        columns.with_estimate("ratio", Some(pair.ratio.not_negative()))
     };
     all.into_iter().flatten().map(row).collect()
 }

@@ -12,7 +12,7 @@ use likenew_core::units::amount;
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal;
-use likenew_procedure_support::rows::Columns;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::speed;
 use likenew_stats::interval::ratio_interval;
 use likenew_stats::precision::{Goal, Precision};
@@ -173,9 +173,9 @@ impl<'a> MeasuredCell<'a> {
     }
 
     /// The first columns of every row; of a row about several depths without one.
-    pub(super) fn columns(&self, depth: Option<u32>) -> Columns {
+    pub(super) fn columns(&self, depth: Option<u32>) -> Row {
         let Cell { form: Form { pattern, block, .. }, op, data } = self.cell;
-        Columns::default()
+        Row::new()
             .with("pattern", pattern)
             .with("op", op.to_string())
             .with("block_bytes", block)
@@ -185,7 +185,7 @@ impl<'a> MeasuredCell<'a> {
     }
 
     /// The columns of this cell alone.
-    pub(super) fn own_columns(&self) -> Columns {
+    pub(super) fn own_columns(&self) -> Row {
         self.columns(Some(self.cell.form.depth))
     }
 
@@ -197,7 +197,6 @@ impl<'a> MeasuredCell<'a> {
             .with("in_flight", self.in_flight())
             .with("passes", self.passes.segments.len())
             .with("errors", self.passes.segments.iter().map(|segment| segment.errors()).sum::<u64>())
-            .row()
     }
 
     fn pass_rows(&self) -> impl Iterator<Item = Row> {
@@ -207,7 +206,6 @@ impl<'a> MeasuredCell<'a> {
                 .with("started_ns", segment.started_at.0)
                 .with("elapsed_ns", segment.elapsed().0)
                 .with_pass(segment)
-                .row()
         })
     }
 
@@ -221,7 +219,6 @@ impl<'a> MeasuredCell<'a> {
             .with("bytes_per_s", per_second(total.bytes))
             .with("iops", per_second(total.ios))
             .with_latency(&total)
-            .row()
     }
 }
 

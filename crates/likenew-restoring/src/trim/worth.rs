@@ -10,7 +10,7 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, ratio_interval};
 use super::TrimOptions;
 use super::trim_evidence::{TrimEvidence, TrimStep};
 use super::wording::{self, Comparison};
-use likenew_procedure_support::rows::{LatencyColumns, row};
+use likenew_procedure_support::rows::Columns as _;
 
 use crate::site::likenew;
 
@@ -181,8 +181,8 @@ impl<'e> Worth<'e> {
                 pass: *count,
                 bytes_per_s: segment.bytes_per_s(),
                 iops: segment.iops(),
-                ..row(LatencyColumns::from(&segment.total()))
             }
+            .with_latency(&segment.total())
         });
         rows.collect()
     }
