@@ -1,13 +1,16 @@
-//! What a command may do to its targets: how they are examined, and what consent that takes.
+//! What a command may do to its targets: how they are examined, what consent that takes, and the lock on their drives.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use likenew_procedures::recondition::StepName;
+use likenew_real::consent::Agreement;
+use likenew_real::drive_lock::{DriveLock, Locks};
+use likenew_real::open::examine;
 
 use crate::arguments::ExecutionArguments;
-use crate::exit::Failure;
-use crate::resolved_target::ResolvedTarget;
-use crate::wording;
+use crate::exit::{Failure, Result};
+use crate::resolved_target::{Permission, ResolvedTarget};
+use crate::{interrupt, wording};
 
 /// Decided by the command line alone; a plan that does more is refused when it is checked.
 #[derive(Clone, Copy, Debug)]
@@ -31,20 +34,29 @@ impl Access<'_> {
     }
 
     /// Resolves a target as it was typed, without changing anything.
-    pub(crate) fn resolve(
-        self,
-        typed: &str,
-        run_arguments: &ExecutionArguments,
-    ) -> Result<ResolvedTarget, Failure> {
+    pub(crate) fn resolve(self, typed: &str, run_arguments: &ExecutionArguments) -> Result<ResolvedTarget> {
+        if matches!(self, Self::Facts { of_all: true }) {
+            return Ok(ResolvedTarget::Facts(None));
+        }
+        if let Some(target) = ResolvedTarget::without_path(typed, run_arguments)? {
+            return Ok(target);
+        }
+        // A relative path in a report would mean nothing later.
+        let path =
+            std::path::absolute(typed).map_err(|error| Failure::Usage(wording::not_a_path(typed, error)))?;
+        if self.is_facts() {
+            return Ok(ResolvedTarget::Facts(Some(path)));
+        }
+        let kind = examine(&path, run_arguments.reserve)?;
+        let Some(id) = run_arguments.consent.clone() else {
+            return Ok(ResolvedTarget::Path(path, kind, Permission::None));
+        };
+        let agreement = Agreement { id, destroy: run_arguments.destroy.clone() };
         match self {
-            Self::Facts { of_all: true } => Ok(ResolvedTarget::Facts(None)),
-            Self::Facts { of_all: false } => ResolvedTarget::resolve_for_facts(typed, run_arguments),
             Self::Step { step, journal, .. } if keeps_data(step, typed) => {
-                ResolvedTarget::resolve_to_preserve(typed, run_arguments, journal)
+                ResolvedTarget::for_preserve(path, kind, agreement, journal.map(Path::to_owned))
             }
-            Self::Read | Self::Write | Self::Replay | Self::Step { .. } => {
-                ResolvedTarget::resolve(typed, run_arguments)
-            }
+            _ => ResolvedTarget::for_overwrite(path, kind, agreement),
         }
     }
 
@@ -52,22 +64,18 @@ impl Access<'_> {
     ///
     /// # Errors
     /// A refusal with the command to type.
-    pub(crate) fn ask(
-        self,
-        resolved_target: &mut ResolvedTarget,
-        run_arguments: &ExecutionArguments,
-    ) -> Result<(), Failure> {
+    pub(crate) fn ask(self, target: &mut ResolvedTarget, run_arguments: &ExecutionArguments) -> Result<()> {
         match self {
             Self::Facts { .. } | Self::Read | Self::Step { is_dry_run: true, .. } => Ok(()),
             Self::Write => {
-                resolved_target.ask_for_consent(run_arguments)?;
-                resolved_target.refuse_writing()
+                target.ask_for_consent(run_arguments)?;
+                target.refuse_writing()
             }
             Self::Replay => {
-                resolved_target.ask_for_consent(run_arguments)?;
-                resolved_target.refuse_writing().map_err(with_reads_only_hint)
+                target.ask_for_consent(run_arguments)?;
+                target.refuse_writing().map_err(with_reads_only_hint)
             }
-            Self::Step { step, journal, .. } => ask_for_step(resolved_target, step, journal, run_arguments),
+            Self::Step { step, journal, .. } => ask_for_step(target, step, journal, run_arguments),
         }
     }
 
@@ -101,29 +109,54 @@ fn keeps_data(step: Option<StepName>, typed: &str) -> bool {
 }
 
 fn ask_for_step(
-    resolved_target: &mut ResolvedTarget,
+    target: &mut ResolvedTarget,
     step: Option<StepName>,
     journal: Option<&Path>,
     run_arguments: &ExecutionArguments,
-) -> Result<(), Failure> {
-    let Some(path) = resolved_target.path().filter(|_| !resolved_target.is_folder()) else {
+) -> Result<()> {
+    let Some(path) = target.path().filter(|_| !target.is_folder()) else {
         return match step {
-            Some(StepName::DiscardUnused) => resolved_target.confirm_preserve(run_arguments, journal),
+            Some(StepName::DiscardUnused) => target.confirm_preserve(run_arguments, journal),
             _ => Ok(()),
         };
     };
     match step {
-        Some(StepName::Refresh | StepName::Rewrite) => {
-            resolved_target.confirm_preserve(run_arguments, journal)
-        }
+        Some(StepName::Refresh | StepName::Rewrite) => target.confirm_preserve(run_arguments, journal),
         Some(step) if step.destroys() => {
-            resolved_target.ask_for_consent(run_arguments)?;
-            resolved_target.refuse_writing()
+            target.ask_for_consent(run_arguments)?;
+            target.refuse_writing()
         }
-        _ if resolved_target.is_file() => Err(Failure::Refused(wording::file_for_recondition(path))),
+        _ if target.is_file() => Err(Failure::Refused(wording::file_for_recondition(path))),
         Some(StepName::DiscardUnused) => {
             Err(Failure::Refused(wording::not_a_folder_for_discard_unused(path.display())))
         }
         _ => Err(Failure::Refused(wording::device_for_recondition(path))),
     }
+}
+
+/// Environment variable with a folder for the locks, in place of the one that all users of a machine share.
+/// Tests set it, so that they can run side by side; such a run only sees the locks of runs with the same
+/// setting.
+const FOLDER: &str = "LIKENEW_LOCK_DIR";
+
+/// Locks the drives below these paths, and waits for another run there, if asked to; `None` if the user
+/// stopped the wait. A process that does not listen for signals just ends then.
+///
+/// # Errors
+/// A refusal that names the other run, and what to do.
+pub(crate) fn lock(paths: &[&Path], wait: bool) -> Result<Option<DriveLock>> {
+    let folder = std::env::var_os(FOLDER).map(PathBuf::from).filter(|folder| folder.is_absolute());
+    let locks = folder.map_or_else(Locks::system, Locks::in_folder);
+    if !wait {
+        return Ok(Some(locks.take(paths)?));
+    }
+    let mut is_said = false;
+    let lock = locks.wait(paths, &mut |holder| {
+        if !is_said {
+            crate::console::note(wording::waiting_for_run(holder));
+            is_said = true;
+        }
+        !interrupt::is_requested()
+    })?;
+    Ok(lock)
 }

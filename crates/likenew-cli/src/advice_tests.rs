@@ -2,12 +2,11 @@
 //! target, and its commands can be pasted.
 
 use std::collections::BTreeMap;
-use std::fs;
-use std::io;
+use std::ffi::OsString;
 use std::path::Path;
 use std::sync::Mutex;
+use std::{fs, io};
 
-use clap::Parser as _;
 use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::{Drive as _, Kind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
@@ -23,8 +22,6 @@ use likenew_procedures::recondition::ReconditionOptions;
 use likenew_procedures::{all, site::site};
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::{Spec, catalog};
-
-use crate::arguments::Arguments;
 
 /// Programs that actions name besides `likenew`.
 const TOOLS: &[&str] = &[
@@ -84,7 +81,7 @@ fn new_fault_of(command: &str) -> Option<String> {
         words.remove(0);
     }
     if words[0] == "likenew" {
-        return Arguments::try_parse_from(&words).err().map(|error| error.to_string());
+        return crate::parse(words.iter().map(OsString::from)).err().map(|error| error.to_string());
     }
     if !TOOLS.contains(&words[0].as_str()) {
         return Some("no program that is known".into());

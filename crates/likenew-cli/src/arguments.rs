@@ -1,86 +1,24 @@
-//! The command line. Options only build a plan; `likenew run PLAN.toml` runs one directly.
-
-mod age;
-mod apps;
-mod bench;
-mod cache;
-mod check;
-mod compare;
-mod data;
-mod drives;
-mod endure;
-mod export;
-mod facts;
-mod fill;
-mod help;
-mod history;
-mod import;
-mod judge;
-mod model;
-mod recondition;
-mod record;
-mod references;
-mod replay;
-mod report;
-mod resume;
-mod run;
-mod serve;
-mod sim;
-mod surface;
-mod sweep;
-mod trim;
-mod verify;
-mod watch;
-mod xray;
+//! The command line: options that several commands have, how values are read, and what is said of wrong ones. Options only
+//! build a plan; `likenew run PLAN.toml` runs one directly.
 
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
-use likenew_archive::Settings;
+use clap::{ArgMatches, Args, ColorChoice, ValueEnum};
+use likenew_archive::{Archive, Settings};
 use likenew_core::mix::Mix;
 use likenew_core::plan::Plan;
 use likenew_core::units::parse_size;
 use likenew_procedures::profile::Profile;
+use likenew_procedures::sweep::Block;
 use likenew_report::terminal::View;
 
-use crate::wording::{self, help as help_wording};
-
-pub(crate) use age::Age;
-pub(crate) use apps::Apps;
-pub(crate) use bench::Bench;
-pub(crate) use cache::Cache;
-pub(crate) use check::Check;
-pub(crate) use compare::Compare;
-pub(crate) use data::Data;
-pub(crate) use drives::Drives;
-pub(crate) use endure::{Endure, EndureTest};
-pub(crate) use export::Export;
-pub(crate) use facts::Facts;
-pub(crate) use fill::Fill;
-pub(crate) use help::Help;
-pub(crate) use history::{History, HistoryPlace};
-pub(crate) use import::{Import, ImportFio, ImportRun, ImportSource, ImportTrace};
-pub(crate) use judge::Judge;
-pub(crate) use model::{Model, ModelOps};
-pub(crate) use recondition::Recondition;
-pub(crate) use record::Record;
-pub(crate) use references::{Baseline, ReferenceArguments, SequentialRates};
-pub(crate) use replay::Replay;
-pub(crate) use report::Report;
-pub(crate) use resume::Resume;
-pub(crate) use run::Run;
-pub(crate) use serve::Serve;
-pub(crate) use sim::{Sim, SimAction, SimCalibrate, SimSave, SimServe, SimShow};
-pub(crate) use surface::Surface;
-pub(crate) use sweep::Sweep;
-pub(crate) use trim::Trim;
-pub(crate) use verify::Verify;
-pub(crate) use watch::Watch;
-pub(crate) use xray::Xray;
+use crate::exit::Result;
+use crate::wording;
 
 /// Headings of the help.
 pub(crate) const RUN: &str = "Run";
@@ -88,81 +26,7 @@ pub(crate) const SAFETY: &str = "Safety";
 pub(crate) const OUTPUT: &str = "Output";
 pub(crate) const ARCHIVE: &str = "Kept runs";
 
-/// Measures a drive, says why it is slow, and restores it.
-#[derive(Debug, Parser)]
-#[command(name = "likenew", version, max_term_width = 100, disable_help_subcommand = true)]
-pub(crate) struct Arguments {
-    #[command(subcommand)]
-    pub(crate) command: Command,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    /// Is the drive slow, why, and what fixes it?
-    Check(Check),
-    /// Restore a slow drive, gentlest step first, and prove the gain
-    Recondition(Recondition),
-    /// Sequential and random speed in one table
-    Bench(Bench),
-    /// Speed over block size, queue depth, operation, pattern and data
-    Sweep(Sweep),
-    /// Speed and access time over the address space
-    Surface(Surface),
-    /// Fill the free space: is every part as fast, and are there stalls?
-    Fill(Fill),
-    /// Sustained writes: write cliff and steady state
-    Endure(Endure),
-    /// Measure, age the drive, and measure again: new against used
-    Age(Age),
-    /// Is compressible data faster, and how compressible are your files?
-    Data(Data),
-    /// How much of the speed is the page cache or the drive's cache?
-    Cache(Cache),
-    /// Does TRIM reach the drive, and what does it gain?
-    Trim(Trim),
-    /// What is inside: medium, mapping, dies, caches, over-provisioning
-    Xray(Xray),
-    /// Is the capacity real, and does data read back as written?
-    Verify(Verify),
-    /// Fit an access time model: seek, throughput, parallelism
-    Model(Model),
-    /// Replay a recorded trace: would this drive be faster?
-    Replay(Replay),
-    /// Speed as applications see it, from published traces
-    Apps(Apps),
-    /// Run any plan
-    Run(Run),
-    /// Record the I/O of all programs as a trace
-    Record(Record),
-    /// What the system and the drive report, without any I/O
-    Facts(Facts),
-    /// Live throughput, latency and queue depth of every drive
-    Watch(Watch),
-    /// List real and simulated drives
-    Drives(Drives),
-    /// Explain, save or serve a simulated drive
-    Sim(Sim),
-    /// Show earlier runs
-    Report(Report),
-    /// How much runs differ, and whether that is more than chance
-    Compare(Compare),
-    /// Runs, results and live progress in a browser
-    Serve(Serve),
-    /// How drives changed from check to check
-    History(History),
-    /// Evaluate a kept run again, without the drive
-    Judge(Judge),
-    /// Write a run as one file, without serial numbers
-    Export(Export),
-    /// Import runs, fio results and traces
-    Import(Import),
-    /// Continue an interrupted run
-    Resume(Resume),
-    /// Manual page of a command or of a cause of slowness
-    Help(Help),
-}
-
-/// What to measure.
+/// What to measure, how, and where the results go.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArguments {
     /// A folder, a file, a block device, or a simulated drive such as 'sim:tiny-flash?state=used' (quote the ?)
@@ -174,6 +38,8 @@ pub(crate) struct TargetArguments {
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]
     pub(crate) plan: bool,
+    #[command(flatten)]
+    pub(crate) run: RunArguments,
 }
 
 impl TargetArguments {
@@ -215,8 +81,36 @@ impl std::ops::Deref for RunArguments {
 impl From<ExecutionArguments> for RunArguments {
     /// For a run that is in an archive already.
     fn from(execution: ExecutionArguments) -> Self {
-        let archive_arguments = ArchiveArguments { archive: None, no_archive: false };
+        let folder = ArchiveFolder { archive: None };
+        let archive_arguments = ArchiveArguments { folder, no_archive: false };
         Self { execution, archive_arguments, export: None, estimate: false }
+    }
+}
+
+/// The folder of all runs.
+#[derive(Debug, Args)]
+pub(crate) struct ArchiveFolder {
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
+    pub(crate) archive: Option<PathBuf>,
+}
+
+impl ArchiveFolder {
+    /// Its path: from the command line, or the default.
+    pub(crate) fn root(&self) -> Result<PathBuf> {
+        archive_root(self.archive.as_deref())
+    }
+
+    pub(crate) fn archive(&self) -> Result<Archive> {
+        Ok(Archive::new(self.root()?))
+    }
+}
+
+/// This folder of all runs, or the default.
+pub(crate) fn archive_root(path: Option<&Path>) -> Result<PathBuf> {
+    match path {
+        Some(root) => Ok(root.to_owned()),
+        None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
     }
 }
 
@@ -224,9 +118,8 @@ impl From<ExecutionArguments> for RunArguments {
 #[derive(Debug, Args)]
 #[command(next_help_heading = ARCHIVE)]
 pub(crate) struct ArchiveArguments {
-    /// Folder of all runs [default: ~/.local/share/likenew/runs]
-    #[arg(long, value_name = "DIR")]
-    pub(crate) archive: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) folder: ArchiveFolder,
     /// Do not keep this run
     #[arg(long, conflicts_with_all = ["archive", "samples"])]
     pub(crate) no_archive: bool,
@@ -350,24 +243,14 @@ impl Output {
     }
 }
 
-/// The grammar, with the parts that derives cannot express: groups of commands and examples.
-pub(crate) fn command() -> clap::Command {
-    let mut command = Arguments::command();
-    let overview = help_wording::commands(&command);
-    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
-    for name in names {
-        let examples = help_wording::examples(&name);
-        command = command.mut_subcommand(&name, |one| one.after_help(examples));
-    }
-    command.override_help(overview)
-}
-
-/// Parses the command line.
+/// Parses the command line by its grammar.
 ///
 /// # Errors
 /// Clap's, for what it refuses or shows itself; an empty value; two reports at once to standard output.
-pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::Error> {
-    let mut command = command();
+pub(crate) fn parse(
+    mut command: clap::Command,
+    typed: impl IntoIterator<Item = OsString>,
+) -> Result<ArgMatches, clap::Error> {
     let matches = command.try_get_matches_from_mut(typed)?;
     let (mut deepest, mut grammar) = (&matches, &command);
     while let Some((name, inner)) = deepest.subcommand() {
@@ -391,12 +274,12 @@ pub(crate) fn parse(typed: impl IntoIterator<Item = OsString>) -> Result<Argumen
             ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
         }
     }
-    Arguments::from_arg_matches(&matches)
+    Ok(matches)
 }
 
 /// The error of an empty value that its parser accepts, such as a path. A consent that is empty is answered with what it
 /// should be, and an export may have no name.
-fn empty_value(grammar: &clap::Command, matches: &clap::ArgMatches) -> Option<clap::Error> {
+fn empty_value(grammar: &clap::Command, matches: &ArgMatches) -> Option<clap::Error> {
     const MAY_BE_EMPTY: [&str; 2] = ["consent", "export_name"];
     let is_empty = |of: &&clap::Arg| {
         let id = of.get_id().as_str();
@@ -410,9 +293,16 @@ fn empty_value(grammar: &clap::Command, matches: &clap::ArgMatches) -> Option<cl
     Some(error)
 }
 
+/// The sentence of ours for an unknown command, an empty value and what is no whole number; `first` is the first word of the
+/// command line.
+pub(crate) fn refusal(error: &clap::Error, first: Option<String>) -> Option<String> {
+    let ours = unknown_command(error, first);
+    ours.or_else(|| nothing_typed(error)).or_else(|| not_a_whole_number(error))
+}
+
 /// The sentence for a command that does not exist; `None` for clap's other errors. `first` is the first word of
 /// the command line.
-pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Option<String> {
+fn unknown_command(error: &clap::Error, first: Option<String>) -> Option<String> {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let near = match error.get(ContextKind::SuggestedSubcommand) {
         // The most similar is the last.
@@ -425,7 +315,7 @@ pub(crate) fn unknown_command(error: &clap::Error, first: Option<String>) -> Opt
 
 /// The sentence for an option or argument whose value is empty; `None` for clap's other errors. Whatever parses the
 /// value would quote nothing.
-pub(crate) fn nothing_typed(error: &clap::Error) -> Option<String> {
+fn nothing_typed(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(option)), Some(ContextValue::String(typed))) =
         (error.get(ContextKind::InvalidArg), error.get(ContextKind::InvalidValue))
     else {
@@ -440,7 +330,7 @@ pub(crate) fn nothing_typed(error: &clap::Error) -> Option<String> {
 
 /// The sentence for an option that takes a whole number and got something else, which clap says in words of Rust's
 /// parser; `None` for clap's other errors.
-pub(crate) fn not_a_whole_number(error: &clap::Error) -> Option<String> {
+fn not_a_whole_number(error: &clap::Error) -> Option<String> {
     let reason = error.source()?.downcast_ref::<ParseIntError>()?;
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -477,13 +367,11 @@ pub(crate) enum ExportFormat {
     Fio,
 }
 
-/// A value that parses itself and has its own errors.
-fn text<T: std::str::FromStr<Err = String>>(text: &str) -> Result<T, String> {
-    text.parse()
-}
-
 /// A number within limits, which the error names.
-fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+pub(crate) fn number(
+    least: f64,
+    most: f64,
+) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
     move |text| {
         let number = text.parse().ok().filter(|number| (least..=most).contains(number));
         number.ok_or_else(|| wording::number_outside(least, most))
@@ -491,17 +379,17 @@ fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone
 }
 
 /// A mix by its percentage of reads, like fio's rwmixread.
-fn mix_of_reads(percent: &str) -> Result<Mix, String> {
+pub(crate) fn mix_of_reads(percent: &str) -> Result<Mix, String> {
     let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
     mix.map_err(|_: String| wording::not_a_percentage(percent))
 }
 
-fn profile(text: &str) -> Result<Profile, String> {
+pub(crate) fn profile(text: &str) -> Result<Profile, String> {
     by_name(text, &Profile::ALL)
 }
 
 /// The profile of this name.
-fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+pub(crate) fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     let known = all.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
@@ -509,17 +397,84 @@ fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
     })
 }
 
+/// One value, or a first one and its doublings up to a last one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doublings<T>(Vec<T>);
+
+/// What can be doubled.
+pub(crate) trait Doubling: FromStr + Copy + PartialOrd {
+    /// Twice the value, if that exists.
+    fn double(self) -> Option<Self>;
+
+    /// The error for an invalid text.
+    fn refusal(text: &str, error: Self::Err) -> String;
+}
+
+impl Doubling for u32 {
+    fn double(self) -> Option<Self> {
+        self.checked_mul(2).filter(|twice| *twice > 0)
+    }
+
+    fn refusal(text: &str, _: Self::Err) -> String {
+        wording::not_a_whole_number(text)
+    }
+}
+
+impl Doubling for Block {
+    fn double(self) -> Option<Self> {
+        self.0.double().map(Self)
+    }
+
+    fn refusal(_: &str, error: Self::Err) -> String {
+        error
+    }
+}
+
+impl<T: Doubling> FromStr for Doublings<T> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
+        let Some((first, last)) = text.split_once("..") else { return Ok(Self(vec![value(text)?])) };
+        let end = |part| value(part).map_err(|reason| wording::in_range(text, reason));
+        let (first, last) = (end(first)?, end(last)?);
+        if last < first {
+            return Err(wording::range_backwards(text));
+        }
+        let up_to_last = |value: &T| *value <= last;
+        Ok(Self(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect()))
+    }
+}
+
+/// All values of a flag, as listed; `otherwise` if none was given.
+pub(crate) fn values<T: Copy>(given: &[Doublings<T>], otherwise: Vec<T>) -> Vec<T> {
+    if given.is_empty() { otherwise } else { given.iter().flat_map(|one| &one.0).copied().collect() }
+}
+
 #[cfg(test)]
 mod tests {
+    use clap::FromArgMatches;
     use likenew_procedures::check::Metric;
 
     use super::*;
+    use crate::commands::data::Data;
+    use crate::commands::grammar;
+    use crate::commands::inside::Model;
+    use crate::commands::resume::Resume;
+    use crate::parse;
+
+    /// The arguments of a command.
+    fn typed<C: FromArgMatches>(words: &[&str]) -> Result<C, clap::Error> {
+        let words = [&["likenew"], words].concat();
+        let matches = super::parse(grammar(), words.into_iter().map(OsString::from))?;
+        C::from_arg_matches(matches.subcommand().expect("it begins with a command").1)
+    }
 
     #[test]
     fn an_unknown_command_gets_the_nearest_and_the_next_step() {
         let sentence = |typed: &[&str]| {
             let words = [&["likenew"], typed].concat();
-            let error = parse(words.iter().map(OsString::from)).unwrap_err();
+            let error = parse(words.iter().map(OsString::from)).err().unwrap();
             unknown_command(&error, typed.first().map(|first| (*first).to_owned()))
         };
         assert_eq!(
@@ -541,7 +496,7 @@ mod tests {
     fn what_is_no_whole_number_is_said_in_plain_words() {
         let sentence = |value: &str| {
             let words = ["likenew", "bench", "sim:tiny-flash", "--passes", value];
-            not_a_whole_number(&parse(words.iter().map(OsString::from)).unwrap_err())
+            not_a_whole_number(&parse(words.iter().map(OsString::from)).err().unwrap())
         };
         assert_eq!(sentence("many").as_deref(), Some("--passes takes a whole number, not \"many\""));
         assert_eq!(sentence("2.5").as_deref(), Some("--passes takes a whole number, not \"2.5\""));
@@ -555,7 +510,7 @@ mod tests {
     fn an_empty_value_is_called_empty() {
         let sentence = |option: &str| {
             let words = ["likenew", "bench", "sim:tiny-flash", option, ""];
-            nothing_typed(&parse(words.iter().map(OsString::from)).unwrap_err())
+            nothing_typed(&parse(words.iter().map(OsString::from)).err().unwrap())
         };
         assert_eq!(sentence("--span").as_deref(), Some("nothing was typed for --span <SIZE>"));
         assert_eq!(sentence("--passes").as_deref(), Some("nothing was typed for --passes <N>"));
@@ -569,7 +524,7 @@ mod tests {
             (["likenew", "help", ""], "[TOPIC]"),
             (["likenew", "check", ""], "[TARGET]..."),
         ] {
-            let error = parse(words.iter().map(OsString::from)).unwrap_err();
+            let error = parse(words.iter().map(OsString::from)).err().unwrap();
             assert_eq!(nothing_typed(&error), Some(format!("nothing was typed for {option}")));
             assert_eq!(error.exit_code(), 2);
         }
@@ -577,18 +532,17 @@ mod tests {
         let consent = ["likenew", "bench", "stick.img", "--consent", ""];
         assert!(parse(consent.iter().map(OsString::from)).is_ok(), "it is told what to type");
         let words = ["likenew", "bench", "sim:tiny-flash", "--span", "1 parsec"];
-        assert_eq!(nothing_typed(&parse(words.iter().map(OsString::from)).unwrap_err()), None);
+        assert_eq!(nothing_typed(&parse(words.iter().map(OsString::from)).err().unwrap()), None);
     }
 
     #[test]
     fn rated_speeds_that_are_not_compared_are_refused_by_name() {
         let parsed = |command: &str, rated: &str| {
-            let words = ["likenew", command, "sim:tiny-flash", "--advertised", rated];
-            parse(words.iter().map(OsString::from)).map(|arguments| match arguments.command {
-                Command::Data(command) => command.rated,
-                Command::Model(command) => command.rated,
-                _ => panic!("{command} was typed"),
-            })
+            let words = [command, "sim:tiny-flash", "--advertised", rated];
+            match command {
+                "data" => typed::<Data>(&words).map(|data| data.rated),
+                _ => typed::<Model>(&words).map(|model| model.rated),
+            }
         };
         for command in ["data", "model"] {
             let rated = parsed(command, "read=550MB/s,write=0.5GB/s").unwrap();
@@ -640,15 +594,11 @@ mod tests {
 
     #[test]
     fn the_grammar_is_consistent() {
-        command().debug_assert();
+        grammar().debug_assert();
     }
 
-    fn resume(typed: &[&str]) -> ExecutionArguments {
-        let typed = [&["likenew", "resume", "RUN"], typed].concat();
-        let Command::Resume(command) = parse(typed.iter().map(OsString::from)).unwrap().command else {
-            panic!("resume was typed")
-        };
-        command.run_arguments
+    fn resume(flags: &[&str]) -> ExecutionArguments {
+        typed::<Resume>(&[&["resume", "RUN"], flags].concat()).unwrap().run_arguments
     }
 
     /// Every flag of a run is kept or dropped on resume. A new flag has to be put into one of these lists.
@@ -671,7 +621,7 @@ mod tests {
         ];
         const KEPT: [(&str, &str, &str); 3] =
             [("engine", "posix", "uring"), ("reserve", "7MiB", "9MiB"), ("samples", "", "")];
-        let command = command();
+        let command = grammar();
         let resumed = command.find_subcommand("resume").unwrap();
         let mut flags: Vec<&str> = resumed
             .get_arguments()
@@ -712,13 +662,36 @@ mod tests {
             ["bench sim:tiny-flash", "report RUN", "judge RUN", "import fio FILE", "resume RUN", "run PLAN"]
         {
             for both in ["--json - --html -", "--html=- --json=-"] {
-                let error = parse(words(&format!("likenew {command} {both}"))).expect_err(both);
+                let error = parse(words(&format!("likenew {command} {both}"))).err().expect(both);
                 assert_eq!(error.exit_code(), 2);
                 assert!(error.to_string().contains("both write to standard output"), "{error}");
             }
             for one in ["--json - --html page.html", "--json report.json --html -", "--html -"] {
                 assert!(parse(words(&format!("likenew {command} {one}"))).is_ok(), "{command} {one}");
             }
+        }
+    }
+
+    #[test]
+    fn ranges_are_doublings_up_to_their_end() {
+        let depths = |text: &str| text.parse::<Doublings<u32>>().map(|depths| depths.0);
+        assert_eq!(depths("32"), Ok(vec![32]));
+        assert_eq!(depths("1..8"), Ok(vec![1, 2, 4, 8]));
+        assert_eq!(depths("3..10"), Ok(vec![3, 6]));
+        assert_eq!(depths("4294967295..4294967295"), Ok(vec![u32::MAX]));
+        assert_eq!(depths("0..4"), Ok(vec![0]), "it is the procedure that refuses a depth of 0");
+        let blocks: Vec<String> =
+            "512..64M".parse::<Doublings<Block>>().unwrap().0.iter().map(Block::to_string).collect();
+        assert_eq!((blocks.len(), &*blocks[0], &*blocks[17]), (18, "512", "64MiB"));
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for text in ["", "..", "1..", "..4", "8..1", "1...4", "a", "-1", "1..2..4"] {
+            assert!(text.parse::<Doublings<u32>>().is_err(), "{text}");
+        }
+        for text in ["0", "4k..", "2GiB", "1k..2GiB", "64k..4k"] {
+            assert!(text.parse::<Doublings<Block>>().is_err(), "{text}");
         }
     }
 }

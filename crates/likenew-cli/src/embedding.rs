@@ -65,8 +65,8 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
     OUTPUT.set(Some(String::new()));
     DRIVES.set(drives);
     let typed = std::iter::once("likenew".into()).chain(words.iter().map(OsString::from));
-    let end = match arguments::parse(typed) {
-        Ok(typed) => crate::run(typed),
+    let end = match crate::parse(typed) {
+        Ok(command) => command(),
         Err(error) => Err(usage(&error, words)),
     };
     let output = OUTPUT.take().unwrap_or_default();
@@ -84,7 +84,7 @@ pub fn run_command(words: &[String], drives: HashMap<PathBuf, Vec<u8>>) -> Resul
 
 /// The sentence of a command line that is wrong.
 fn usage(error: &clap::Error, words: &[String]) -> Failure {
-    Failure::Usage(crate::refusal(error, words.first().cloned()).unwrap_or_else(|| error.to_string()))
+    Failure::Usage(arguments::refusal(error, words.first().cloned()).unwrap_or_else(|| error.to_string()))
 }
 
 /// Without the escape codes of colors.

@@ -8,8 +8,12 @@ use likenew_core::lab_error::LabError;
 use likenew_core::system_error;
 use likenew_run::run::RunError;
 use likenew_run::runner::RunnerError;
+use likenew_sim::SimError;
 
 use crate::wording;
+
+/// What most functions of the command line return.
+pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 /// The exit codes of a command that ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +139,13 @@ impl From<ArchiveError> for Failure {
             _ => false,
         };
         if is_typed_wrong { Self::Usage(error.to_string()) } else { Self::Other(error.into()) }
+    }
+}
+
+/// The name or the file of a simulated drive is wrong.
+impl From<SimError> for Failure {
+    fn from(error: SimError) -> Self {
+        Self::Usage(error.to_string())
     }
 }
 

@@ -1,30 +1,36 @@
 //! Manual pages, shell completions and the reference in Markdown, all from the grammar of the command line and the manuals of
 //! procedures and causes: nothing is said twice.
 
-mod man_page;
 mod markdown;
-mod reference;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::Arg;
 use clap_complete::Shell;
+use clap_mangen::Man;
+use likenew_core::units::amount;
+use likenew_diagnosis::{ALL, Cause};
 use likenew_procedures::all::DESCRIPTORS;
+use likenew_sim::catalog;
+use roff::{Roff, bold, roman};
 
-use crate::exit::Failure;
+use crate::exit::Result;
+use crate::output_file;
+use crate::wording::help::{ABOUT, EXIT_CODES, GROUPS, SIM, TARGETS, USAGE, example_lines};
 use crate::wording::manual as wording;
-use crate::{arguments, output_file};
 
 /// Writes everything into a folder, and says how many files.
 ///
 /// # Errors
 /// A file cannot be written.
-pub(crate) fn write(folder: &Path) -> Result<usize, Failure> {
-    let files: Vec<File> = man_page::pages()
+pub(crate) fn write(folder: &Path, grammar: &clap::Command) -> Result<usize> {
+    let explained = explain_all(grammar);
+    let files: Vec<File> = man_pages(&explained)
         .map_err(anyhow::Error::new)?
         .into_iter()
-        .chain(completions())
-        .chain(reference::pages())
+        .chain(completions(grammar))
+        .chain(reference_pages(&explained))
         .collect();
     for File { name, text } in &files {
         let path = folder.join(name);
@@ -54,11 +60,11 @@ impl File {
 }
 
 /// Completions, under the names by which each shell finds them.
-fn completions() -> impl Iterator<Item = File> {
+fn completions(grammar: &clap::Command) -> impl Iterator<Item = File> {
     [(Shell::Bash, "likenew"), (Shell::Zsh, "_likenew"), (Shell::Fish, "likenew.fish")].into_iter().map(
-        |(shell, name)| {
+        move |(shell, name)| {
             let mut script = Vec::new();
-            clap_complete::generate(shell, &mut arguments::command(), "likenew", &mut script);
+            clap_complete::generate(shell, &mut grammar.clone(), "likenew", &mut script);
             let script = String::from_utf8(script).expect("clap writes UTF-8");
             File::new(Path::new("completions").join(shell.to_string()).join(name), script)
         },
@@ -66,17 +72,289 @@ fn completions() -> impl Iterator<Item = File> {
 }
 
 /// A grammar whose options all explain themselves: `-h` leaves some out, and so would the pages.
-fn grammar() -> clap::Command {
-    let mut command = arguments::command();
-    command.build();
-    explain_all(command)
+fn explain_all(grammar: &clap::Command) -> clap::Command {
+    fn explain(command: clap::Command) -> clap::Command {
+        command.mut_args(|argument| argument.hide_short_help(false)).mut_subcommands(explain)
+    }
+    let mut built = grammar.clone();
+    built.build();
+    explain(built)
 }
 
-fn explain_all(command: clap::Command) -> clap::Command {
-    command.mut_args(|argument| argument.hide_short_help(false)).mut_subcommands(explain_all)
+/// What a command is for, in a line.
+fn about(command: &clap::Command) -> String {
+    command.get_about().map(ToString::to_string).unwrap_or_default()
 }
 
 /// Lines that a page shows as they are, such as how to name a target.
 fn literal_block(text: &str) -> String {
     format!("```text\n{}\n```\n", text.trim_end())
+}
+
+/// The section of commands, and that of everything else.
+const COMMANDS_SECTION: &str = "1";
+const OVERVIEWS_SECTION: &str = "7";
+
+/// Every page, below `man/`.
+///
+/// # Errors
+/// Never in practice: writing to memory.
+fn man_pages(grammar: &clap::Command) -> std::io::Result<Vec<File>> {
+    let mut files = vec![program_page(grammar), causes_page(grammar)];
+    for command in grammar.get_subcommands() {
+        files.push(command_page(command, command.get_name())?);
+        for inner in command.get_subcommands() {
+            files.push(command_page(inner, command.get_name())?);
+        }
+    }
+    Ok(files)
+}
+
+/// The page of the program: how a target is named, all commands, exit codes.
+fn program_page(grammar: &clap::Command) -> File {
+    let mut page = Roff::new();
+    title(&mut page, grammar, "likenew", COMMANDS_SECTION);
+    name(&mut page, "likenew", ABOUT);
+    page.control("SH", [wording::SYNOPSIS]);
+    page.text([bold("likenew"), roman(USAGE.trim_start_matches("likenew"))]);
+    page.control("SH", [wording::TARGETS]);
+    markdown::append(&mut page, &literal_block(TARGETS));
+    page.control("SH", [wording::COMMANDS]);
+    for (group, commands) in GROUPS {
+        page.control("SS", [group]);
+        for (name, _) in commands {
+            let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
+            page.control("TP", []);
+            page.text([bold(format!("likenew-{name}")), roman("(1)")]);
+            page.text([roman(about)]);
+        }
+    }
+    exit_status(&mut page);
+    see_also(&mut page, &[("likenew-help", COMMANDS_SECTION), ("likenew-causes", OVERVIEWS_SECTION)]);
+    file("likenew", COMMANDS_SECTION, &page.render())
+}
+
+/// The page of a command, or of a command below it. `command_name`: what it stands under, whose examples it shows.
+fn command_page(command: &clap::Command, command_name: &str) -> std::io::Result<File> {
+    let page_name = command.get_display_name().unwrap_or_else(|| command.get_name()).to_owned();
+    let mut page = Roff::new();
+    title(&mut page, command, &page_name, COMMANDS_SECTION);
+    name(&mut page, &page_name, &about(command));
+    let man = Man::new(command.clone());
+    let mut text = page.render();
+    text += &section(|out| man.render_synopsis_section(out))?;
+    let mut page = Roff::new();
+    let is_inner = command.get_name() != command_name;
+    let manual = match command_name {
+        _ if is_inner => None,
+        "sim" => Some(literal_block(SIM)),
+        name => of_command(name).map(str::to_owned),
+    };
+    if let Some(manual) = manual {
+        page.control("SH", [wording::DESCRIPTION]);
+        markdown::append(&mut page, &manual);
+    }
+    text += &page.to_roff();
+    text += &section(|out| man.render_options_section(out))?;
+    if command.has_subcommands() {
+        text += &section(|out| man.render_subcommands_section(out))?;
+    }
+    let mut page = Roff::new();
+    exit_status(&mut page);
+    let inner_word = format!(" {} ", command.get_name());
+    let examples: Vec<&str> = example_lines(command_name)
+        .iter()
+        .filter(|line| !is_inner || line.contains(&inner_word))
+        .copied()
+        .collect();
+    if !examples.is_empty() {
+        page.control("SH", [wording::EXAMPLES]);
+        markdown::append(&mut page, &literal_block(&examples.join("\n")));
+    }
+    let parent = format!("likenew-{command_name}");
+    let parents: &[(&str, &str)] = if is_inner { &[(&parent, COMMANDS_SECTION)] } else { &[] };
+    let others = [("likenew", COMMANDS_SECTION), ("likenew-causes", OVERVIEWS_SECTION)];
+    see_also(&mut page, &[parents, &others].concat());
+    Ok(file(&page_name, COMMANDS_SECTION, &(text + &page.to_roff())))
+}
+
+/// One page of all causes.
+fn causes_page(grammar: &clap::Command) -> File {
+    let mut page = Roff::new();
+    title(&mut page, grammar, "likenew-causes", OVERVIEWS_SECTION);
+    name(&mut page, "likenew-causes", wording::CAUSES);
+    for cause in ALL {
+        let title = markdown::title(cause.manual).unwrap_or_default();
+        page.control("SH", [wording::cause(cause.name, &title).as_str()]);
+        markdown::append(&mut page, cause.manual);
+    }
+    see_also(&mut page, &[("likenew", COMMANDS_SECTION), ("likenew-check", COMMANDS_SECTION)]);
+    file("likenew-causes", OVERVIEWS_SECTION, &page.render())
+}
+
+fn title(page: &mut Roff, command: &clap::Command, page_name: &str, section: &str) {
+    /// No date: equal sources give equal pages.
+    const NO_DATE: &str = "\"\"";
+    let source = format!("likenew {}", command.get_version().unwrap_or(env!("CARGO_PKG_VERSION")));
+    page.control("TH", [page_name.to_uppercase().as_str(), section, NO_DATE, &source, wording::MANUAL]);
+}
+
+fn name(page: &mut Roff, name: &str, about: &str) {
+    page.control("SH", [wording::NAME]);
+    page.text([roman(format!("{name} - {}", about.trim_end_matches('.')))]);
+}
+
+fn exit_status(page: &mut Roff) {
+    page.control("SH", [wording::EXIT_STATUS]);
+    for (exit, meaning) in EXIT_CODES {
+        page.control("TP", []);
+        page.text([bold(exit.to_string())]);
+        page.text([roman(meaning)]);
+    }
+}
+
+fn see_also(page: &mut Roff, pages: &[(&str, &str)]) {
+    page.control("SH", [wording::SEE_ALSO]);
+    for (index, (name, section)) in pages.iter().enumerate() {
+        let comma = if index + 1 < pages.len() { "," } else { "" };
+        page.text([bold(*name), roman(format!("({section}){comma}"))]);
+    }
+}
+
+/// A section as clap writes it, without the definition for apostrophes that begins the page already.
+fn section(render: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>) -> std::io::Result<String> {
+    let mut out = Vec::new();
+    render(&mut out)?;
+    let text = String::from_utf8(out).expect("clap writes UTF-8");
+    Ok(text.trim_start_matches(Roff::new().render().as_str()).to_owned())
+}
+
+fn file(name: &str, section: &str, text: &str) -> File {
+    // The first line asks for tbl, which draws the tables.
+    File::new(format!("man/man{section}/{name}.{section}"), format!("'\\\" t\n{text}"))
+}
+
+/// Every page, below `reference/`, and `contents.md`, which lists them.
+fn reference_pages(grammar: &clap::Command) -> Vec<File> {
+    let mut pages = vec![commands_reference(grammar)];
+    pages.extend(grammar.get_subcommands().map(command_reference));
+    pages.push(causes_reference());
+    let cause_page =
+        |cause: &&Cause| File::new(format!("reference/causes/{}.md", cause.name), cause.manual.to_owned());
+    pages.extend(ALL.iter().map(cause_page));
+    pages.push(drives_reference());
+    let contents = pages.iter().map(contents_line).collect();
+    pages.push(File::new("reference/contents.md", contents));
+    pages
+}
+
+/// The entry of a page in a table of contents; pages in a folder stand below the page of its name.
+fn contents_line(page: &File) -> String {
+    let path = page.name.display();
+    let title = markdown::title(&page.text).unwrap_or_default();
+    let indent = if page.name.components().count() > 2 { "  " } else { "" };
+    format!("{indent}- [{title}]({path})\n")
+}
+
+fn commands_reference(grammar: &clap::Command) -> File {
+    let mut text = format!("# {}\n\n{}\n", wording::COMMANDS_TITLE, wording::COMMANDS_INTRODUCTION);
+    for (group, commands) in GROUPS {
+        text += &format!("\n## {group}\n\n");
+        for (name, _) in commands {
+            let about = grammar.find_subcommand(name).map(about).unwrap_or_default();
+            text += &format!("- [`{name}`](commands/{name}.md): {about}\n");
+        }
+    }
+    File::new("reference/commands.md", text)
+}
+
+fn command_reference(command: &clap::Command) -> File {
+    let name = command.get_name();
+    let about_command = about(command);
+    let mut text = match of_command(name) {
+        Some(manual) => manual.trim_end().to_owned() + "\n",
+        None => format!("# likenew {name}\n\n{about_command}\n"),
+    };
+    if name == "sim" {
+        text += &format!("\n## {}\n\n{}", wording::SETTINGS, literal_block(SIM));
+    }
+    text += &format!("\n## {}\n", wording::ALL_OPTIONS);
+    text += &options(command);
+    for inner in command.get_subcommands() {
+        text += &format!("\n### likenew {name} {}\n\n{}\n{}", inner.get_name(), about(inner), options(inner));
+    }
+    text += &format!("\n## {}\n\n", sentence_case(wording::EXAMPLES));
+    text += &literal_block(&example_lines(name).join("\n"));
+    File::new(format!("reference/commands/{name}.md"), text)
+}
+
+/// The usage line, and all options as a list, those of a heading together.
+fn options(command: &clap::Command) -> String {
+    let usage = command.clone().render_usage().to_string();
+    let mut text = format!("\n{}", literal_block(usage.trim_start_matches("Usage: ")));
+    let shown: Vec<&Arg> = command.get_arguments().filter(|argument| !argument.is_hide_set()).collect();
+    let mut headings: Vec<Option<&str>> = Vec::new();
+    for heading in shown.iter().map(|argument| argument.get_help_heading()) {
+        if !headings.contains(&heading) {
+            headings.push(heading);
+        }
+    }
+    for heading in headings {
+        text += &heading.map_or_else(|| "\n".to_owned(), |heading| format!("\n**{heading}**\n\n"));
+        for argument in shown.iter().filter(|argument| argument.get_help_heading() == heading) {
+            text += &option(argument);
+        }
+    }
+    text
+}
+
+fn option(argument: &Arg) -> String {
+    let short = argument.get_short().map(|short| format!("-{short}, ")).unwrap_or_default();
+    let help = argument.get_long_help().or_else(|| argument.get_help());
+    let help = help.map(ToString::to_string).unwrap_or_default().replace('<', "&lt;");
+    let mut text = format!("- `{short}{argument}`: {help}");
+    if argument.get_action().takes_values() {
+        let defaults: Vec<String> =
+            argument.get_default_values().iter().map(|value| value.to_string_lossy().into_owned()).collect();
+        if defaults.iter().any(|value| !value.is_empty()) && !argument.is_hide_default_value_set() {
+            text += &format!(" [default: {}]", defaults.join(","));
+        }
+        let values = argument.get_possible_values();
+        let values: Vec<&str> =
+            values.iter().filter(|value| !value.is_hide_set()).map(|value| value.get_name()).collect();
+        if !values.is_empty() {
+            text += &format!(" [values: {}]", values.join(", "));
+        }
+    }
+    text + "\n"
+}
+
+fn causes_reference() -> File {
+    let mut text = format!("# {}\n\n{}\n\n", wording::CAUSES_TITLE, wording::CAUSES_INTRODUCTION);
+    for cause in ALL {
+        text += &format!("- [`{0}`](causes/{0}.md): {1}\n", cause.name, cause.summary);
+    }
+    File::new("reference/causes.md", text)
+}
+
+fn drives_reference() -> File {
+    let mut text = format!("# {}\n\n{}\n\n", wording::DRIVES_TITLE, wording::DRIVES_INTRODUCTION);
+    text += wording::DRIVES_HEADER;
+    for entry in catalog() {
+        let model = &entry.model;
+        text += &format!(
+            "| `sim:{}` | {} | {} | {} |\n",
+            entry.name,
+            amount(model.capacity_bytes),
+            model.model,
+            model.technology
+        );
+    }
+    text += &format!("\n## {}\n\n{}", wording::SETTINGS, literal_block(SIM));
+    File::new("reference/drives.md", text)
+}
+
+/// A heading of manual pages as one of Markdown.
+fn sentence_case(heading: &str) -> String {
+    heading[..1].to_owned() + &heading[1..].to_lowercase()
 }

@@ -1,35 +1,28 @@
 //! The path of every command that measures: what was typed, targets, plans, runs, reports.
 
-mod batch;
-mod interrupted_run;
 mod open_run;
 mod outcome;
 mod pace;
-mod target;
 mod writes;
 
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
 
-use likenew_archive::Archive;
 use likenew_core::plan::Plan;
 use likenew_metrics::Attempt;
-use serde::Serialize;
-
-use crate::access::Access;
-use crate::arguments::{RunArguments, TargetArguments};
-use crate::audit_step;
-use crate::exit::{Exit, Failure};
-use crate::output::FailedTarget;
-use crate::run_report::RunReport;
-use crate::{interrupt, output, progress, wording};
-
-use batch::{Batch, StepEnd};
+use likenew_real::drive_lock::DriveLock;
 use outcome::Outcome;
+use serde::Serialize;
+use writes::begin_audited;
 
-pub(crate) use batch::OnFailure;
-pub(crate) use interrupted_run::InterruptedRun;
-pub(crate) use target::Target;
+use crate::access::{Access, lock};
+use crate::arguments::{ExecutionArguments, RunArguments, TargetArguments};
+use crate::exit::{Exit, Failure, Result};
+use crate::output::{self, FailedTarget};
+use crate::resolved_target::ResolvedTarget;
+use crate::run_report::RunReport;
+use crate::{interrupt, progress, wording};
+
+pub(crate) use open_run::InterruptedRun;
 
 /// What a command asks for, from its arguments.
 pub(crate) struct Request<'a> {
@@ -77,13 +70,9 @@ impl<'a> Request<'a> {
     }
 
     /// For one target.
-    pub(crate) fn for_target(
-        target_arguments: &TargetArguments,
-        access: Access<'a>,
-        run_arguments: &'a RunArguments,
-    ) -> Self {
-        let prints_plan = target_arguments.plan;
-        Self { prints_plan, ..Self::new(vec![target_arguments.target.clone()], access, run_arguments) }
+    pub(crate) fn for_target(arguments: &'a TargetArguments, access: Access<'a>) -> Self {
+        let targets = vec![arguments.target.clone()];
+        Self { prints_plan: arguments.plan, ..Self::new(targets, access, &arguments.run) }
     }
 
     /// Whether the drive is locked before a plan is made, because it may be changed until then.
@@ -104,19 +93,34 @@ impl<'a> Request<'a> {
 /// Wrong usage, refusals and failures of the only target; those of one of several are printed.
 pub(crate) fn measure(
     request: Request<'_>,
-    plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
-) -> Result<Exit, Failure> {
+    plan: impl FnMut(&Target) -> Result<Option<Plan>>,
+) -> Result<Exit> {
     measure_each(request, plan).map(|(exit, _)| exit)
 }
 
-/// The same, and what became of each target.
+/// The same for one target and a procedure whose options, as `fit` gives them for that target, are its whole plan.
+///
+/// # Errors
+/// As for [`measure`].
+pub(crate) fn measure_with<O: Serialize>(
+    arguments: &TargetArguments,
+    procedure: &str,
+    access: Access<'_>,
+    fit: impl Fn(&ResolvedTarget) -> Result<O>,
+) -> Result<Exit> {
+    measure(Request::for_target(arguments, access), |target| {
+        Ok(Some(arguments.plan_of(procedure, options(&fit(&target.resolved)?))))
+    })
+}
+
+/// The same as [`measure`], and what became of each target.
 ///
 /// # Errors
 /// As for [`measure`].
 pub(crate) fn measure_each(
     mut request: Request<'_>,
-    mut plan: impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
-) -> Result<(Exit, Vec<Attempt>), Failure> {
+    mut plan: impl FnMut(&Target) -> Result<Option<Plan>>,
+) -> Result<(Exit, Vec<Attempt>)> {
     output::check_files(&request.run_arguments.output)?;
     progress::set_format(request.run_arguments.progress);
     let is_several = request.targets.len() > 1;
@@ -155,7 +159,7 @@ impl PlannedRun {
     }
 }
 
-fn resolve(request: &Request<'_>, typed: &str) -> Result<StepEnd<Target>, Failure> {
+fn resolve(request: &Request<'_>, typed: &str) -> Result<StepEnd<Target>> {
     let mut resolved = request.access.resolve(typed, request.run_arguments)?;
     request.access.ask(&mut resolved, request.run_arguments)?;
     let mut target = Target::new(typed, resolved);
@@ -171,8 +175,8 @@ fn resolve(request: &Request<'_>, typed: &str) -> Result<StepEnd<Target>, Failur
 fn plan_for(
     request: &Request<'_>,
     target: Target,
-    plan: &mut impl FnMut(&Target) -> Result<Option<Plan>, Failure>,
-) -> Result<StepEnd<PlannedRun>, Failure> {
+    plan: &mut impl FnMut(&Target) -> Result<Option<Plan>>,
+) -> Result<StepEnd<PlannedRun>> {
     // The rest of a run finishes the refresh of a device itself.
     if request.locks_first() && (request.interrupted.is_none() || target.resolved.is_folder()) {
         target.resolved.finish_refresh()?;
@@ -184,11 +188,11 @@ fn plan_for(
 }
 
 /// Logs what is done to the drive, if that is asked for, before and after it. Nothing is done by an estimate.
-fn run(request: &mut Request<'_>, planned: PlannedRun) -> Result<StepEnd<Outcome>, Failure> {
+fn run(request: &mut Request<'_>, planned: PlannedRun) -> Result<StepEnd<Outcome>> {
     let PlannedRun { target, plan } = planned;
     let audited = request.audited.filter(|_| !request.run_arguments.estimate);
     let Some(audited) = audited else { return open_and_run(request, target, plan) };
-    let logged = audit_step::begin(&target.resolved, &plan.procedure, audited)?;
+    let logged = begin_audited(&target.resolved, &plan.procedure, audited)?;
     let ended = open_and_run(request, target, plan);
     let (exit, report) = match &ended {
         Ok((outcome, exit)) => (*exit, outcome.as_ref().and_then(|outcome| outcome.report.as_ref())),
@@ -198,11 +202,7 @@ fn run(request: &mut Request<'_>, planned: PlannedRun) -> Result<StepEnd<Outcome
     ended
 }
 
-fn open_and_run(
-    request: &mut Request<'_>,
-    mut target: Target,
-    plan: Plan,
-) -> Result<StepEnd<Outcome>, Failure> {
+fn open_and_run(request: &mut Request<'_>, mut target: Target, plan: Plan) -> Result<StepEnd<Outcome>> {
     Ok(match open_run::open(request, &mut target, plan)? {
         ControlFlow::Break(exit) => (None, exit),
         ControlFlow::Continue(open) => {
@@ -213,11 +213,7 @@ fn open_and_run(
     })
 }
 
-fn report(
-    request: &Request<'_>,
-    mut outcomes: Vec<Outcome>,
-    mut failed: Vec<FailedTarget>,
-) -> Result<(), Failure> {
+fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>, mut failed: Vec<FailedTarget>) -> Result<()> {
     failed.extend(outcomes.iter().filter_map(Outcome::failed_target));
     let list = request.is_list.then_some(&failed[..]).filter(|_| !request.is_silent);
     let reports: Vec<RunReport> = outcomes.iter_mut().filter_map(|outcome| outcome.report.take()).collect();
@@ -231,7 +227,7 @@ fn report(
     let is_alone = outcomes.len() == 1;
     outcomes.iter().for_each(|outcome| outcome.print_end(is_alone));
     if outcomes.iter().any(|outcome| outcome.hung.is_some()) {
-        crate::standard_error::note(wording::HUNG);
+        crate::console::note(wording::HUNG);
     }
     Ok(())
 }
@@ -241,15 +237,153 @@ pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
     toml::Table::try_from(settings).expect("settings are plain values")
 }
 
-fn print_plan(plan: &Plan) -> Result<(), Failure> {
+fn print_plan(plan: &Plan) -> Result<()> {
     let text = toml::to_string(plan).expect("a plan is plain values");
     output::print(&text)
 }
 
-/// The archive: from the command line, or the default.
-pub(crate) fn archive_root(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    match path {
-        Some(root) => Ok(root.to_owned()),
-        None => Ok(Archive::default_root(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?),
+/// A target that is resolved, for the rest of the command.
+pub(crate) struct Target {
+    /// As on the command line.
+    pub(crate) typed: String,
+    pub(crate) resolved: ResolvedTarget,
+    /// Held from the first change to it, or from when it is opened.
+    lock: Option<DriveLock>,
+}
+
+impl Target {
+    fn new(typed: &str, resolved: ResolvedTarget) -> Self {
+        Self { typed: typed.to_owned(), resolved, lock: None }
+    }
+
+    fn typed(&self) -> &str {
+        &self.typed
+    }
+
+    /// Locks the drives below it against other runs, unless they are; simulated ones need no lock. False if
+    /// the user stopped the wait.
+    ///
+    /// # Errors
+    /// A refusal that names the other run.
+    fn lock(&mut self, run_arguments: &ExecutionArguments) -> Result<bool> {
+        if let (Some(path), None) = (self.resolved.path(), &self.lock) {
+            interrupt::listen()?;
+            let Some(lock) = lock(&[path], run_arguments.wait_for_drive)? else { return Ok(false) };
+            self.lock = Some(lock);
+        }
+        Ok(true)
+    }
+
+    /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one. Locks the
+    /// drive for that: until a plan is made, others may use it, because a plan may need to read folders of
+    /// the same drive.
+    fn clear_leftover(&mut self, run_arguments: &ExecutionArguments) -> Result<()> {
+        let Some(what) = self.resolved.agree_to_clear(run_arguments)? else { return Ok(()) };
+        let was_locked = self.lock.is_some();
+        // A user who stopped the wait is noticed when the run locks the drive.
+        if !self.lock(run_arguments)? {
+            return Ok(());
+        }
+        let cleared = self.resolved.remove_leftover(&what, run_arguments);
+        if !was_locked {
+            self.lock = None;
+        }
+        cleared
+    }
+}
+
+/// What a step leaves for the next one, if the way goes on, and the exit code up to there.
+type StepEnd<T> = (Option<T>, Exit);
+
+/// What happens to a target of several if a step fails for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OnFailure {
+    /// The command ends.
+    End,
+    /// It is named and left out.
+    LeaveOut,
+}
+
+/// The exit code of all targets together, and those that failed.
+struct Batch {
+    is_several: bool,
+    exit: Exit,
+    failed: Vec<FailedTarget>,
+}
+
+impl Batch {
+    fn new(is_several: bool) -> Self {
+        Self { is_several, exit: Exit::Fine, failed: Vec::new() }
+    }
+
+    /// Does a step for each target, before anything is measured.
+    ///
+    /// # Errors
+    /// Those of the step, unless another target is left.
+    fn prepare_each<T, U>(
+        &mut self,
+        on_failure: OnFailure,
+        items: Vec<T>,
+        typed: fn(&T) -> &str,
+        mut step: impl FnMut(T) -> Result<StepEnd<U>>,
+    ) -> Result<Vec<U>> {
+        let is_tolerant = self.is_several && on_failure == OnFailure::LeaveOut;
+        self.each(items, is_tolerant, typed, |item| {
+            let name = is_tolerant.then(|| typed(&item).to_owned());
+            let ended = step(item);
+            if let (Some(name), Err(_)) = (name, &ended) {
+                crate::console::note(format_args!("{name}:"));
+            }
+            ended
+        })
+    }
+
+    /// Measures each target; several are named before, and of several targets one that fails is left out.
+    ///
+    /// # Errors
+    /// Those of the only target.
+    fn run_each<T, U>(
+        &mut self,
+        items: Vec<T>,
+        typed: fn(&T) -> &str,
+        mut run: impl FnMut(T) -> Result<StepEnd<U>>,
+    ) -> Result<Vec<U>> {
+        let are_named = items.len() > 1;
+        self.each(items, self.is_several, typed, |item| {
+            if are_named {
+                crate::console::note(format_args!("{}:", typed(&item)));
+            }
+            run(item)
+        })
+    }
+
+    /// Until the user stops it.
+    fn each<T, U>(
+        &mut self,
+        items: Vec<T>,
+        is_tolerant: bool,
+        typed: fn(&T) -> &str,
+        mut step: impl FnMut(T) -> Result<StepEnd<U>>,
+    ) -> Result<Vec<U>> {
+        let mut done = Vec::new();
+        for item in items {
+            if self.exit == Exit::Interrupted {
+                break;
+            }
+            let name = typed(&item).to_owned();
+            match step(item) {
+                Ok((next, exit)) => {
+                    done.extend(next);
+                    self.exit = self.exit.of_targets(exit);
+                }
+                Err(failure) if is_tolerant => {
+                    crate::console::note(failure.message());
+                    self.exit = self.exit.of_targets(failure.exit());
+                    self.failed.push(FailedTarget::new(name, failure.reason(), failure.exit()));
+                }
+                Err(failure) => return Err(failure),
+            }
+        }
+        Ok(done)
     }
 }

@@ -1,26 +1,34 @@
-//! Outputs of reports: the terminal, a JSON file, a page.
+//! Outputs of reports: the terminal, a JSON file, a page. Documents of one procedure stand side by side, below the document that
+//! says how they differ; replays are ranked.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::ColorChoice;
+use indexmap::IndexMap;
+use likenew_archive::{ArchiveError, SampleReader};
+use likenew_compare::{ComparedRun, compare};
+use likenew_core::drive::Identity;
+use likenew_core::findings::Row;
+use likenew_core::plan::Plan;
+use likenew_core::sample::Sample;
 use likenew_core::shell::shell_quote;
+use likenew_core::units::Nanos;
 use likenew_metrics::Attempt;
-use likenew_report::document::{Document, SCHEMA};
+use likenew_report::document::{COMPARISON, Document, SCHEMA};
+use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
-use likenew_report::labeled_document::LabeledDocument;
+use likenew_report::labeled_document::{LabeledDocument, label_all, short_names};
 use likenew_report::terminal::{Terminal, View, show};
 use serde::Serialize;
 
 use crate::arguments::{ArchiveArguments, Output};
-use crate::exit::{Exit, Failure};
-use crate::ranking::ranking;
-use crate::side_by_side::{Member, SideBySide};
-use crate::{embedding, invocation, output_file, wording};
+use crate::exit::{Exit, Result};
+use crate::{console, embedding, output_file, wording};
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
-pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<(), Failure> {
+pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<()> {
     let members = documents.into_iter().map(Member::alone);
     put_with(&SideBySide::new(members.collect()), None, output, &same_command())
 }
@@ -52,7 +60,7 @@ impl FailedTarget {
 }
 
 /// Writes JSON of targets of which none could be measured.
-pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<(), Failure> {
+pub(crate) fn write_failed(failed: &[FailedTarget], output: &Output) -> Result<()> {
     match &output.json {
         Some(path) => write_to(path, &json(&[], Some(failed))?),
         None => Ok(()),
@@ -65,18 +73,18 @@ pub(crate) fn put_with(
     list: Option<&[FailedTarget]>,
     output: &Output,
     details_command: &str,
-) -> Result<(), Failure> {
+) -> Result<()> {
     put_files(documents, &documents.runs(), list, output)?;
     show_all(documents, output, details_command)
 }
 
 /// Shows how runs differ; only that is written as JSON.
-pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
+pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<()> {
     put_files(documents, &documents.comparisons(), None, output)?;
     show_all(documents, output, &same_command())
 }
 
-fn show_all(documents: &SideBySide, output: &Output, details_command: &str) -> Result<(), Failure> {
+fn show_all(documents: &SideBySide, output: &Output, details_command: &str) -> Result<()> {
     let documents = documents.shown();
     if output.takes_standard_output() {
         return Ok(());
@@ -97,7 +105,7 @@ pub(crate) fn details_command(archive: &ArchiveArguments, runs: usize) -> String
         return same_command();
     }
     let show = wording::show_newest(runs);
-    let folder = archive.archive.as_deref().map_or_else(String::new, |folder| {
+    let folder = archive.folder.archive.as_deref().map_or_else(String::new, |folder| {
         format!(" --archive {}", shell_quote(&folder.display().to_string()))
     });
     wording::with_details(&format!("{show}{folder}"))
@@ -108,13 +116,13 @@ const COMMAND_WIDTH_MAX: usize = 68;
 
 /// The command line, with details.
 pub(crate) fn same_command() -> String {
-    let words = invocation::words().iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
+    let words = console::typed_words().iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
     let command = wording::with_details(&format!("likenew {words}"));
     if command.chars().count() > COMMAND_WIDTH_MAX { wording::SAME_COMMAND.to_owned() } else { command }
 }
 
 /// Writes documents that were already shown in all other requested forms.
-pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<(), Failure> {
+pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()> {
     put_files(documents, &documents.runs(), None, output)?;
     print_page(output)
 }
@@ -123,7 +131,7 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 ///
 /// # Errors
 /// As for [`output_file::check`].
-pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
+pub(crate) fn check_files(output: &Output) -> Result<()> {
     [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))
 }
 
@@ -131,7 +139,7 @@ pub(crate) fn check_files(output: &Output) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As for [`check_files`].
-pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check_file(path: &Path) -> Result<()> {
     if path == Path::new("-") { Ok(()) } else { output_file::check(path) }
 }
 
@@ -141,7 +149,7 @@ fn put_files(
     json_documents: &[&Document],
     list: Option<&[FailedTarget]>,
     output: &Output,
-) -> Result<(), Failure> {
+) -> Result<()> {
     if let Some(path) = &output.html {
         write_to(path, &page(&documents.shown_with_samples())?)?;
     }
@@ -151,7 +159,7 @@ fn put_files(
     Ok(())
 }
 
-fn print_page(output: &Output) -> Result<(), Failure> {
+fn print_page(output: &Output) -> Result<()> {
     let Some(path) = output.html.as_deref().filter(|path| *path != Path::new("-")) else { return Ok(()) };
     if output.quiet {
         return Ok(());
@@ -160,7 +168,7 @@ fn print_page(output: &Output) -> Result<(), Failure> {
 }
 
 /// One document as it is, unless it is one of a list; several as a list, and then the targets that failed.
-fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String, Failure> {
+fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String> {
     let mut texts: Vec<String> = documents
         .iter()
         .map(|document| document.to_json())
@@ -174,17 +182,23 @@ fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String
     })
 }
 
-fn page(documents: &[LabeledDocument]) -> Result<String, Failure> {
+fn page(documents: &[LabeledDocument]) -> Result<String> {
     Ok(html::page(documents).context(wording::PAGE_FAILED)?)
 }
 
 /// To a file, or to standard output with `-`.
-pub(crate) fn write_to(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write_to(path: &Path, text: &str) -> Result<()> {
     if path == Path::new("-") { print(text) } else { output_file::write(path, text) }
 }
 
+/// Plain values as JSON, to a file or to standard output with `-`.
+pub(crate) fn write_json(path: &Path, values: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_string_pretty(values).expect("these are plain values");
+    write_to(path, &format!("{text}\n"))
+}
+
 /// To standard output; a closed reader, such as `head`, is no failure.
-pub(crate) fn print(text: &str) -> Result<(), Failure> {
+pub(crate) fn print(text: &str) -> Result<()> {
     if embedding::keep_output(text) {
         return Ok(());
     }
@@ -216,6 +230,179 @@ pub(crate) fn width() -> usize {
         .map(|(width, _)| usize::from(width.0))
         .or_else(of_environment)
         .unwrap_or(WITHOUT_TERMINAL)
+}
+
+/// A document to show.
+pub(crate) struct Member {
+    pub(crate) document: Document,
+    /// Whether a hypervisor provides the drive: runs on it differ by more.
+    pub(crate) is_virtual: bool,
+    /// The files with every I/O of the run.
+    pub(crate) samples: Vec<PathBuf>,
+}
+
+impl Member {
+    /// Of what is no run of a procedure.
+    pub(crate) fn alone(document: Document) -> Self {
+        Self { document, is_virtual: false, samples: Vec::new() }
+    }
+}
+
+/// Documents in the order in which they are shown, each with the files of its I/Os.
+pub(crate) struct SideBySide {
+    documents: Vec<LabeledDocument>,
+    samples: Vec<Vec<PathBuf>>,
+}
+
+impl SideBySide {
+    pub(crate) fn new(members: Vec<Member>) -> Self {
+        let (mut documents, mut others) = (Vec::new(), Vec::new());
+        for Member { document, is_virtual, samples } in members {
+            documents.push(document);
+            others.push((is_virtual, samples));
+        }
+        let mut groups: IndexMap<String, Vec<(LabeledDocument, bool, Vec<PathBuf>)>> = IndexMap::new();
+        for (labeled, (is_virtual, samples)) in label_all(documents).into_iter().zip(others) {
+            let group = groups.entry(labeled.document.procedure.clone()).or_default();
+            group.push((labeled, is_virtual, samples));
+        }
+        let shown = groups.into_values().flat_map(|group| {
+            let members: Vec<(&LabeledDocument, bool)> =
+                group.iter().map(|(labeled, is_virtual, _)| (labeled, *is_virtual)).collect();
+            let comparison = comparison(&members).map(|comparison| (comparison, Vec::new()));
+            comparison.into_iter().chain(group.into_iter().map(|(labeled, _, samples)| (labeled, samples)))
+        });
+        let (documents, samples) = shown.unzip();
+        Self { documents, samples }
+    }
+
+    pub(crate) fn shown(&self) -> &[LabeledDocument] {
+        &self.documents
+    }
+
+    /// The same for a page, with every I/O of the runs that recorded them. A run that was killed may have left them unreadable.
+    pub(crate) fn shown_with_samples(&self) -> Vec<LabeledDocument> {
+        let mut documents = self.documents.clone();
+        for (labeled, files) in documents.iter_mut().zip(&self.samples).filter(|(_, files)| !files.is_empty())
+        {
+            let of = |read: Result<(u32, Sample), ArchiveError>| {
+                let (_, sample) = read?;
+                Ok(ShownIo { op: sample.op, at: sample.due, latency: sample.latency() })
+            };
+            let read = || {
+                let readers = files.iter().map(|path| SampleReader::open(path));
+                Ok::<_, ArchiveError>(readers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(of))
+            };
+            match EmbeddedSamples::new(read) {
+                Ok(samples) => labeled.samples = samples,
+                Err(error) => crate::console::note(wording::error(wording::samples_left_out(error))),
+            }
+        }
+        documents
+    }
+
+    /// The documents of runs.
+    pub(crate) fn runs(&self) -> Vec<&Document> {
+        self.documents().filter(|document| !is_comparison(document)).collect()
+    }
+
+    /// The documents that compare runs.
+    pub(crate) fn comparisons(&self) -> Vec<&Document> {
+        self.documents().filter(|document| is_comparison(document)).collect()
+    }
+
+    fn documents(&self) -> impl Iterator<Item = &Document> {
+        self.documents.iter().map(|labeled| &labeled.document)
+    }
+}
+
+fn is_comparison(document: &Document) -> bool {
+    document.procedure == COMPARISON
+}
+
+/// How documents of one procedure differ, if there are several and they have a speed in common.
+fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
+    let labels: Vec<&str> = group.iter().map(|(labeled, _)| labeled.label.as_str()).collect();
+    let names = short_names(labels.iter().copied());
+    let runs = group.iter().zip(&names).map(|((labeled, is_virtual), name)| {
+        let Document { plan, target, tables, .. } = &labeled.document;
+        ComparedRun { name, plan, kind: target.kind, is_virtual: *is_virtual, tables }
+    });
+    let findings = compare(&runs.collect::<Vec<_>>())?;
+    let first = &group.first()?.0.document;
+    let target = Identity {
+        name: labels.join(", "),
+        facts: Vec::new(),
+        caveats: Vec::new(),
+        accounting: None,
+        ..first.target.clone()
+    };
+    let options =
+        [("procedure".to_owned(), first.procedure.clone().into()), ("runs".to_owned(), labels.into())];
+    let plan = Plan {
+        procedure: COMPARISON.to_owned(),
+        target: None,
+        options: options.into_iter().collect(),
+        ..first.plan.clone()
+    };
+    let document = Document::new(plan, target, findings, first.instrument.clone(), 0, Nanos::ZERO);
+    Some(LabeledDocument { label: COMPARISON.to_owned(), document, samples: None })
+}
+
+/// The column that decides, and the one beside it.
+const WAITING: (&str, &str) = ("waiting_ns", "saved_percent");
+const BUSY: (&str, &str) = ("busy_ns", "busy_saved_percent");
+
+/// The ranking, as text; `None` if fewer than two replays can be compared, because they differ in trace or
+/// settings.
+fn ranking(documents: &[LabeledDocument]) -> Option<String> {
+    let replays: Vec<&LabeledDocument> =
+        documents.iter().filter(|labeled| labeled.document.procedure == "replay").collect();
+    let first = alike(replays.first()?)?;
+    if replays.len() < 2 || replays.iter().any(|replay| alike(replay).as_ref() != Some(&first)) {
+        return None;
+    }
+    // At full speed, waiting only shows how deep the queue was.
+    let by = if first.mode == "fast" { BUSY } else { WAITING };
+    let mut ranked: Vec<(f64, &LabeledDocument)> = replays
+        .into_iter()
+        .map(|replay| Some((column_mean(replay, by.0)?, replay)))
+        .collect::<Option<_>>()?;
+    ranked.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let width = ranked.iter().map(|(_, replay)| replay.label.chars().count()).max().unwrap_or(0);
+    let is_busy = by == BUSY;
+    let mut text = wording::ranking_title(is_busy);
+    for (place, (value, replay)) in ranked.iter().enumerate() {
+        let label = format!("{:width$}", replay.label);
+        text += &wording::ranking_line(place + 1, &label, is_busy, span(*value), column_mean(replay, by.1));
+    }
+    Some(text)
+}
+
+/// What has to be equal.
+#[derive(PartialEq)]
+struct ComparisonKey {
+    digest: String,
+    mode: String,
+    ios: f64,
+}
+
+fn alike(replay: &LabeledDocument) -> Option<ComparisonKey> {
+    let options = &replay.document.plan.options;
+    let digest = options.get("summary")?.get("digest")?.as_str()?.to_owned();
+    let mode = options.get("mode").and_then(|mode| mode.as_str()).unwrap_or("dependent").to_owned();
+    Some(ComparisonKey { digest, mode, ios: column_mean(replay, "ios")? })
+}
+
+/// The mean of a column over the passes.
+fn column_mean(replay: &LabeledDocument, key: &str) -> Option<f64> {
+    let rows: &[Row] = replay.document.tables.get("summary")?;
+    let values: Vec<f64> = rows.iter().map(|row| row.get(key)?.as_f64()).collect::<Option<_>>()?;
+    likenew_stats::summary::mean(&values)
+}
+
+fn span(ns: f64) -> Nanos {
+    Nanos(ns.round() as u64)
 }
 
 #[cfg(test)]

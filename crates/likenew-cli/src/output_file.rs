@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use tempfile::{Builder, NamedTempFile};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::wording;
 
 /// What a new file is allowed to everybody, less what the process keeps from them.
@@ -19,7 +19,7 @@ const MODE: u32 = 0o666;
 ///
 /// # Errors
 /// Wrong usage: its folder does not exist, or it is a folder, a device, a pipe or a link to one.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+pub(crate) fn check(path: &Path) -> Result<()> {
     // A link to nothing is a place for a file, as a link to a file is.
     if let Ok(there) = path.metadata() {
         let kind = there.file_type();
@@ -39,7 +39,7 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// As for [`check`], or it cannot be written; then what was there is still there.
-pub(crate) fn write(path: &Path, text: &str) -> Result<(), Failure> {
+pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
     let mut file = OutputFile::begin(path)?;
     let written = file.unfinished.write_all(text.as_bytes());
     written.with_context(|| wording::could_not_write(path))?;
@@ -57,7 +57,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// As for [`check`], or its folder cannot be written to.
-    pub(crate) fn begin(path: &Path) -> Result<Self, Failure> {
+    pub(crate) fn begin(path: &Path) -> Result<Self> {
         check(path)?;
         let replaced = path.symlink_metadata().ok().filter(|there| there.file_type().is_file());
         let begin = || {
@@ -89,7 +89,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// It cannot be made durable, or its folder cannot be written to any more.
-    pub(crate) fn finish(self) -> Result<File, Failure> {
+    pub(crate) fn finish(self) -> Result<File> {
         let Self { path, unfinished } = self;
         let finished = unfinished
             .as_file()

@@ -1,23 +1,26 @@
-//! Plans as files, with errors that name the file, the line and the key.
+//! Plans as files, with errors that name the file, the line and the key; and as jobs of fio, there and back.
 
-use likenew_core::input::one_line;
 use std::path::Path;
 
-use likenew_core::input;
+use likenew_core::drive::Kind;
+use likenew_core::dry_run::DryRun;
+use likenew_core::input::{self, one_line};
 use likenew_core::plan::Plan;
+use likenew_core::procedure::Evidence;
 use likenew_core::workload::Workload;
 use likenew_procedures::all::from_plan;
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
-use crate::exit::Failure;
-use crate::wording;
+use crate::arguments::ExportFormat;
+use crate::exit::{Exit, Failure, Result};
+use crate::{output, wording};
 
 /// Reads a plan whose procedure accepts its options, or the jobs of fio as one.
 ///
 /// # Errors
 /// The file cannot be read, is neither a plan nor a job file, or its procedure refuses an option.
-pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+pub(crate) fn read_plan(path: &Path) -> Result<Plan> {
     let name = &*path.to_string_lossy();
     let text = input::read_text(path, input::PLAN)
         .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
@@ -35,13 +38,13 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
     Ok(plan)
 }
 
-fn plan_of_jobs(name: &str, text: &str) -> Result<Plan, Failure> {
+fn plan_of_jobs(name: &str, text: &str) -> Result<Plan> {
     let refused = |line, option: Option<&str>, reason: &str| {
         Failure::Usage(wording::plan_error(name, line, option, reason))
     };
     let jobs = likenew_fio::job_file(text)
         .map_err(|error| refused(Some(error.line), error.option.as_deref(), &error.reason))?;
-    jobs.differences.iter().for_each(crate::standard_error::note);
+    jobs.differences.iter().for_each(crate::console::note);
     let mut options = workload_options(&jobs.workloads);
     if jobs.bytes > 0 {
         let file = jobs.bytes.next_multiple_of(FILE_UNIT);
@@ -157,6 +160,47 @@ fn spelled(path: &[Key]) -> String {
 
 fn line_of(text: &str, offset: usize) -> usize {
     1 + text.as_bytes()[..offset.min(text.len())].iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// Prints the job file.
+pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRun) -> Result<Exit> {
+    let ExportFormat::Fio = program;
+    let notes = notes(evidence, dry_run);
+    let text = likenew_fio::export(&dry_run.workloads, &evidence.geometry, &filename(evidence), &notes);
+    output::print(&text.map_err(|error| Failure::Usage(error.to_string()))?)?;
+    Ok(Exit::Fine)
+}
+
+/// The file that fio opens. A folder gets one file; targets that only likenew can open are left to the user.
+fn filename(evidence: &Evidence) -> String {
+    let name = &evidence.identity.name;
+    match evidence.identity.kind {
+        Kind::Folder => format!("{}/likenew-fio.bin", name.trim_end_matches('/')),
+        Kind::File | Kind::Device => name.clone(),
+        Kind::Simulated | Kind::Nop => likenew_fio::FILENAME_LEFT_OPEN.to_owned(),
+    }
+}
+
+fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
+    let plan = &evidence.plan;
+    let mut notes = vec![
+        wording::fio_title(&plan.procedure, env!("CARGO_PKG_VERSION")),
+        wording::fio_cost(dry_run.bytes_moved, dry_run.bytes_written, dry_run.elapsed),
+    ];
+    if plan.procedure != "run" {
+        notes.push(wording::FIO_LONGEST_COURSE.into());
+    }
+    if evidence.identity.kind == Kind::Folder {
+        let boundary = evidence.geometry.boundary.unwrap_or(evidence.geometry.capacity);
+        if boundary < evidence.geometry.capacity {
+            notes.push(wording::FIO_ONE_FILE.into());
+        }
+        notes.push(wording::FIO_LEAVES_FILE.into());
+    }
+    notes.push(wording::FIO_PLAN.into());
+    let text = toml::to_string(plan).expect("a plan is plain values");
+    notes.extend(text.lines().map(|line| format!("  {line}")));
+    notes
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
@@ -18,7 +18,7 @@ use likenew_real::clock::Monotonic;
 use likenew_run::forecast::Forecast;
 
 use crate::arguments::ProgressFormat;
-use crate::progress_event::{ProgressEvent, emit};
+use crate::progress_event::ProgressEvent;
 use crate::{interrupt, wording};
 
 /// How progress is shown; a bar, if nobody has said otherwise.
@@ -38,6 +38,12 @@ pub(crate) fn report(event: &ProgressEvent<'_>) {
     if shows_lines() {
         emit(event);
     }
+}
+
+/// Writes an event as one line.
+fn emit(event: &ProgressEvent<'_>) {
+    let line = serde_json::to_string(event).expect("an event has only text keys");
+    crate::console::note(line);
 }
 
 /// Least time between two lines, on the wall clock; and the time of the drive after which one comes earlier, so that a
@@ -61,6 +67,11 @@ const REFRESH_IOS: usize = 8192;
 /// The bar that is drawn now, for what happens inside of a probe, which has no recorder.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
+/// What a mutex guards: that a thread panicked with it does no harm to a bar.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A sentence in place of a step's name, for as long as this lives. Where no bar is drawn, it is a line of its own.
 pub(crate) struct BarNote {
     bar: Option<ProgressBar>,
@@ -71,7 +82,7 @@ pub(crate) struct BarNote {
 impl BarNote {
     /// Shows it; where no bar is drawn, the end is a line, too.
     pub(crate) fn show(text: &'static str, end: &'static str) -> Self {
-        let bar = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let bar = locked(&SHOWN).clone();
         let bar = bar.filter(|bar| !bar.is_hidden());
         let message_before = bar.as_ref().map(ProgressBar::message).unwrap_or_default();
         let note = Self { bar, message_before, end };
@@ -85,7 +96,7 @@ impl BarNote {
                 bar.set_message(text.to_owned());
                 bar.tick();
             }
-            None => crate::standard_error::note(text),
+            None => crate::console::note(text),
         }
     }
 }
@@ -193,7 +204,7 @@ impl SharedProgress {
 
     /// The time left, and whether that is only a guess.
     fn remaining(&self) -> Option<(Nanos, bool)> {
-        let mut forecast = self.forecast.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forecast = locked(self.forecast.as_ref()?);
         // A share older than the time would make the drive look slower.
         let at = Nanos(self.at.load(Ordering::Relaxed));
         let left = forecast.remaining(self.share(), at);
@@ -206,7 +217,7 @@ impl SharedProgress {
     fn report_line(&self, step: &str, bytes_done: u64, bytes_per_s: Option<f64>, drive_time: Nanos) {
         let now = (self.elapsed_fn)();
         {
-            let mut last_line = self.last_line.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut last_line = locked(&self.last_line);
             let is_due = last_line.is_none_or(|(wall, drive)| {
                 // Another workload may start the drive's clock again.
                 let drive_moved = drive_time < drive || drive_time.since(drive) >= LINE_DRIVE_TIME;
@@ -253,7 +264,7 @@ impl Progress {
             forecast
         };
         let forecast = (!bar.is_hidden() || shows_lines()).then(forecast);
-        *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar.clone());
+        *locked(&SHOWN) = Some(bar.clone());
         Self::with(bar, forecast, wall_time())
     }
 
@@ -286,7 +297,7 @@ impl Progress {
     /// The next step is known; the rest is planned again if it differs from the plan.
     pub(crate) fn on_decide(&mut self, procedure: &dyn Procedure, evidence: &Evidence, step: &Step) {
         let Some(forecast) = &self.state.forecast else { return };
-        let mut forecast = forecast.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut forecast = locked(forecast);
         if *step == Step::Done {
             return;
         }
@@ -312,8 +323,7 @@ impl Progress {
         self.state.at.store((self.state.elapsed_fn)().0, Ordering::Relaxed);
         let done = self.state.bytes_done.load(Ordering::Relaxed);
         let started_at = (self.state.elapsed_fn)();
-        *self.step.lock().unwrap_or_else(PoisonError::into_inner) =
-            CurrentStep { name: name.to_owned(), started_at, said_at: None };
+        *locked(&self.step) = CurrentStep { name: name.to_owned(), started_at, said_at: None };
         report(&ProgressEvent::Step { name });
         self.bar.set_message(wording::progress(done, None, name));
         self.bar.tick();
@@ -323,14 +333,14 @@ impl Progress {
     pub(crate) fn on_end(&mut self) {
         let Some(forecast) = &self.state.forecast else { return };
         let work = f64::from_bits(self.state.work.load(Ordering::Relaxed));
-        forecast.lock().unwrap_or_else(PoisonError::into_inner).on_end(work, (self.state.elapsed_fn)());
+        locked(forecast).on_end(work, (self.state.elapsed_fn)());
     }
 
     /// Sets the share done, if the steps are unknown. Where no bar is drawn, a line says it now and then.
     pub(crate) fn set_share(&self, done: usize, all: usize) {
         self.bar.set_position(PARTS * done as u64 / all.max(1) as u64);
         let now = (self.state.elapsed_fn)();
-        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut step = locked(&self.step);
         let left = (done > 0).then(|| {
             let each = now.since(step.started_at).0 as f64 / done as f64;
             Nanos((each * all.saturating_sub(done) as f64) as u64)
@@ -357,7 +367,7 @@ impl Progress {
                 drive_time_ns: 0,
             });
         } else {
-            crate::standard_error::note(text);
+            crate::console::note(text);
         }
     }
 
@@ -382,7 +392,7 @@ impl Progress {
 
     /// Removes the bar.
     pub(crate) fn finish(&self) {
-        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take();
+        locked(&SHOWN).take();
         self.bar.finish_and_clear();
     }
 }
@@ -440,7 +450,7 @@ impl ProgressRecorder {
         let state = &self.state;
         let done = state.bytes_done.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
         let rate = {
-            let mut speed = state.speed.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut speed = locked(&state.speed);
             speed.add(self.bytes, now);
             speed.rate
         };

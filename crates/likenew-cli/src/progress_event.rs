@@ -45,12 +45,6 @@ pub(crate) struct RunEstimate {
     pub(crate) bytes_rewritten: u64,
 }
 
-/// Writes one line.
-pub(crate) fn emit(event: &ProgressEvent<'_>) {
-    let line = serde_json::to_string(event).expect("an event has only text keys");
-    crate::standard_error::note(line);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -11,9 +11,8 @@ use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_trace::{OpenOptions, Surveyor, Trace};
 
-use crate::exit::Failure;
-use crate::interrupt;
-use crate::wording;
+use crate::exit::{Failure, Result};
+use crate::{interrupt, wording};
 
 /// Checks for Ctrl-C after this many I/Os.
 const GLANCE: u64 = 1 << 16;
@@ -62,7 +61,7 @@ fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result
 }
 
 /// Adds the survey of its trace to a plan, unless it is there. False if the user stopped it.
-pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
+pub(crate) fn complete(plan: &mut Plan) -> Result<bool> {
     let bad = |error: toml::de::Error| Failure::Usage(wording::replay_options(&one_line(error.message())));
     let mut options: ReplayOptions = plan.options.clone().try_into().map_err(bad)?;
     if options.summary.is_some() {
@@ -75,7 +74,7 @@ pub(crate) fn complete(plan: &mut Plan) -> Result<bool, Failure> {
 }
 
 /// Reads a trace to its end, with a progress line; `None` if the user stopped it.
-pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Failure> {
+pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>> {
     interrupt::listen()?;
     if options.trace == "-" {
         return Err(Failure::Usage(wording::TRACE_FROM_STDIN.into()));
@@ -85,15 +84,12 @@ pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>, Fail
     let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
     trace_scan.bar.finish_and_clear();
     if trace_scan.is_stopped {
-        crate::standard_error::note(wording::STOPPED_BEFORE_MEASURING);
+        crate::console::note(wording::STOPPED_BEFORE_MEASURING);
         return Ok(None);
     }
     let mut summary = summary.map_err(Failure::Usage)?;
     summary.notes = trace_scan.trace.notes();
-    summary
-        .notes
-        .iter()
-        .for_each(|note| crate::standard_error::note(wording::trace_note(&options.trace, note)));
+    summary.notes.iter().for_each(|note| crate::console::note(wording::trace_note(&options.trace, note)));
     summary.digest = trace_scan.digest();
     Ok(Some(summary))
 }

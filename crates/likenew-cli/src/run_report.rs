@@ -12,10 +12,9 @@ use likenew_report::document::Document;
 use likenew_report::run_document::of_run;
 
 use crate::arguments::Output;
-use crate::exit::Failure;
+use crate::exit::Result;
 use crate::factsheet::Factsheet;
-use crate::output::{self, FailedTarget};
-use crate::side_by_side::{Member, SideBySide};
+use crate::output::{self, FailedTarget, Member, SideBySide};
 
 /// Evidence, what a procedure concluded from it, and what measured it.
 pub(crate) struct RunReport {
@@ -51,7 +50,7 @@ impl RunReport {
         output: &Output,
         details_command: &str,
         origins: bool,
-    ) -> Result<(), Failure> {
+    ) -> Result<()> {
         let sheet = match &reports[..] {
             [] => return list.map_or(Ok(()), |failed| output::write_failed(failed, output)),
             [report] => report.factsheet(output, origins),

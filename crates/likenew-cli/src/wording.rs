@@ -3,12 +3,11 @@
 //! An error says what happened, to what, and what to do, in one to three lines. Procedures and other crates
 //! have their own sentences.
 
-pub(crate) mod calibrate;
 pub(crate) mod help;
 pub(crate) mod history;
 pub(crate) mod manual;
 pub(crate) mod refresh;
-pub(crate) mod serve;
+pub(crate) mod sim;
 
 use std::fmt::Display;
 use std::path::Path;
@@ -17,6 +16,7 @@ use likenew_core::quantity::{Factor, Number, Offset, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::suggest::nearest;
 use likenew_core::units::Nanos;
+use likenew_trace::Survey;
 
 use crate::progress_event::RunEstimate;
 
@@ -849,6 +849,59 @@ pub(crate) fn unknown_trace_ending(path: &Path) -> String {
 
 pub(crate) fn file_exists(file: impl Display) -> String {
     format!("{file} exists, and nothing is overwritten; give the name of a new file")
+}
+
+// ---- what a trace holds ----
+
+/// The line while a file is read, as indicatif draws it.
+pub(crate) const SURVEY_PROGRESS: &str = "{bar:24} {percent:>3}%  {bytes} read  {bytes_per_sec}  {eta} left";
+
+pub(crate) fn survey_title(
+    file: &str,
+    survey: &Survey,
+    format: &str,
+    compression: Option<&str>,
+    volume: Option<&str>,
+) -> String {
+    let compression = compression.map_or_else(String::new, |name| format!(", {name}"));
+    let volume = volume.map_or_else(String::new, |name| format!(", volume {name}"));
+    let records = Number(survey.records as f64);
+    format!("{file}: {records} I/Os in {} (format: {format}{compression}{volume})", survey.span_ns)
+}
+
+pub(crate) fn survey_addresses(survey: &Survey) -> String {
+    format!(
+        "Addresses up to {}; largest I/O {}; {} sequential.",
+        Size(survey.end_max_bytes),
+        Size(survey.length_max_bytes),
+        Share(survey.sequential_share)
+    )
+}
+
+pub(crate) fn survey_latencies(survey: &Survey) -> String {
+    match &survey.latency {
+        Some(latency) => format!(
+            "Busy {}, total wait {}; queue depth {:.1} on average while busy, max {}.",
+            latency.busy_ns, latency.waiting_ns, latency.depth_mean, latency.depth_max
+        ),
+        None => "The trace has no latencies.".to_owned(),
+    }
+}
+
+pub(crate) fn survey_digest(digest: &str) -> String {
+    format!("Digest of all records: {digest}")
+}
+
+pub(crate) fn survey_more_applications(count: usize) -> String {
+    format!("… and {count} more: --json has them")
+}
+
+pub(crate) fn survey_note(note: &str) -> String {
+    format!("Note: {note}.")
+}
+
+pub(crate) fn survey_written_to(path: &Path) -> String {
+    format!("Written to {}.", path.display())
 }
 
 // ---- watch ----

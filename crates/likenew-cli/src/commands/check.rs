@@ -1,13 +1,14 @@
-//! `likenew check`.
+//! `likenew check`, and what it says has changed since the last check.
 
-mod changes;
+mod upgrade;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use likenew_archive::Archive;
+use clap::Args;
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, parse_size};
+use likenew_history::{Change, Check as KeptCheck, DriveHistory, History, MetricHistory, Page};
 use likenew_metrics::Attempt;
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::data::files::FileScan;
@@ -16,59 +17,111 @@ use likenew_real::old_files::largest_file;
 use likenew_real::open::{PathKind, examine};
 use likenew_real::scan::Request as ScanRequest;
 
-use super::history::openmetrics;
+use super::data::scan_folders;
+use super::history::HistoryPlace;
+use super::{Command, history, seed_of_one_run};
 use crate::access::Access;
-use crate::arguments::Check;
-use crate::exit::{Exit, Failure};
-use crate::measure::{OnFailure, Request, Target, archive_root, measure_each, options};
-use crate::reference_sources::add_references;
+use crate::arguments::{OUTPUT, RUN, RunArguments};
+use crate::exit::{Exit, Failure, Result};
+use crate::measure::{OnFailure, Request, Target, measure_each, options};
+use crate::output;
+use crate::references::ReferenceArguments;
 use crate::resolved_target::ResolvedTarget;
-use crate::scanning::scan_folders;
-use crate::{run_history, upgrade, wording};
+use crate::wording::{self, history as history_wording};
+
+/// Is the drive slow, why, and what fixes it?
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub(crate) struct Check {
+    /// Folders, files, block devices or simulated drives; each is checked separately
+    #[arg(required_unless_present = "all", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
+    targets: Vec<String>,
+    /// Check every drive of this machine, with reads only
+    #[arg(long, conflicts_with = "targets")]
+    all: bool,
+    /// Write at most this much; 0 writes nothing [default: 2GiB, with --thorough 64GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    bytes: Option<u64>,
+    /// Test for minutes and write up to 64 GiB: finds what a short test cannot
+    #[arg(long)]
+    thorough: bool,
+    /// Also read the files in this folder: what share of the rated speed do they get?
+    #[arg(long, value_name = "DIR")]
+    files: Vec<PathBuf>,
+    /// Would a new drive be faster? Compares with these drives of `likenew drives`
+    #[arg(long, value_delimiter = ',', value_name = "DRIVE", conflicts_with = "all")]
+    upgrade: Vec<String>,
+    /// With --upgrade: a recorded day of this drive, from `likenew record` or any trace format
+    #[arg(long = "trace", value_name = "FILE", requires = "upgrade")]
+    recording: Option<String>,
+    /// With --upgrade and no trace: applications to replay instead, as `likenew apps` names them [default: pcmark8]
+    #[arg(long, value_name = "NAME|FILE.toml", requires = "upgrade", conflicts_with = "recording")]
+    app: Vec<String>,
+    #[command(flatten)]
+    references: ReferenceArguments,
+    /// Random seed [default: 0 for simulated drives, a new one each time for real ones]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    seed: Option<u64>,
+    /// Print the plan as TOML and stop
+    #[arg(long, help_heading = RUN)]
+    plan: bool,
+    #[command(flatten)]
+    run_arguments: RunArguments,
+    /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
+    changes: bool,
+    /// After the checks, write metrics of all drives of the history to FILE.prom, as node_exporter reads it
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with_all = ["no_archive", "plan", "export"])]
+    openmetrics: Option<PathBuf>,
+    #[command(flatten)]
+    place: HistoryPlace,
+}
 
 /// Most bytes to read of the user's files.
 const SAMPLE: u64 = 64 << 20;
 /// Time limit of scanning them. Chosen: shorter than the check itself.
 const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
-/// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
-pub(crate) fn run(command: Check) -> Result<Exit, Failure> {
-    command.openmetrics.as_deref().map_or(Ok(()), openmetrics::check_file)?;
-    let reserve = command.run_arguments.execution.reserve;
-    let targets = if command.all {
-        drives()?
-    } else {
-        command.targets.iter().map(|of| readable(of, reserve)).collect()
-    };
-    if targets.len() > 1 && !command.upgrade.is_empty() {
-        return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
+impl Command for Check {
+    /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
+    fn run(self) -> Result<Exit> {
+        self.openmetrics.as_deref().map_or(Ok(()), history::check_metrics_file)?;
+        let reserve = self.run_arguments.execution.reserve;
+        let targets = if self.all {
+            drives()?
+        } else {
+            self.targets.iter().map(|target| readable(target, reserve)).collect()
+        };
+        if targets.len() > 1 && !self.upgrade.is_empty() {
+            return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
+        }
+        let request = Request {
+            prints_plan: self.plan,
+            // How many drives a machine has does not decide what the JSON of all is.
+            is_list: self.all,
+            on_failure: OnFailure::LeaveOut,
+            is_silent: self.changes,
+            ..Request::new(targets, Access::Read, &self.run_arguments)
+        };
+        let since = likenew_real::clock::wall_date();
+        let only = request.targets.first().cloned().unwrap_or_default();
+        let measured = measure_each(request, |target| plan(&self, target));
+        if !self.changes && self.openmetrics.is_none() || self.plan {
+            return measured.map(|(exit, _)| exit);
+        }
+        let attempts = match &measured {
+            Ok((_, attempts)) => attempts.clone(),
+            Err(failure) => vec![Attempt { target: only, reason: Some(failure.reason()) }],
+        };
+        let archive = self.run_arguments.archive_arguments.folder.archive()?;
+        let mut index = history::open(&self.place, &archive)?;
+        history::update(&mut index)?;
+        if let Some(path) = &self.openmetrics {
+            history::write_metrics(&mut index, &attempts, path)?;
+        }
+        let (exit, _) = measured?;
+        if self.changes { report_changes(&mut index, &since, exit) } else { Ok(exit) }
     }
-    let request = Request {
-        prints_plan: command.plan,
-        // How many drives a machine has does not decide what the JSON of all is.
-        is_list: command.all,
-        on_failure: OnFailure::LeaveOut,
-        is_silent: command.changes,
-        ..Request::new(targets, Access::Read, &command.run_arguments)
-    };
-    let since = likenew_real::clock::wall_date();
-    let only = request.targets.first().cloned().unwrap_or_default();
-    let measured = measure_each(request, |target| plan(&command, target));
-    if !command.changes && command.openmetrics.is_none() || command.plan {
-        return measured.map(|(exit, _)| exit);
-    }
-    let attempts = match &measured {
-        Ok((_, attempts)) => attempts.clone(),
-        Err(failure) => vec![Attempt { target: only, reason: Some(failure.reason()) }],
-    };
-    let root = archive_root(command.run_arguments.archive_arguments.archive.as_deref())?;
-    let mut history = run_history::open(&command.place, &Archive::new(root))?;
-    run_history::update(&mut history)?;
-    if let Some(path) = &command.openmetrics {
-        openmetrics::write(&mut history, &attempts, path)?;
-    }
-    let (exit, _) = measured?;
-    if command.changes { changes::report(&mut history, &since, exit) } else { Ok(exit) }
 }
 
 /// A folder in which nothing can be written is read, in its largest file; everything else is checked as it is.
@@ -77,14 +130,15 @@ fn readable(typed: &str, reserve: Option<u64>) -> String {
     let Ok(PathKind::Folder { space, .. }) = examine(folder, reserve) else { return typed.to_owned() };
     let Err(reason) = space.check(CheckOptions::AREA_LEAST, folder) else { return typed.to_owned() };
     let Some(file) = largest_file(folder, CheckOptions::READABLE_LEAST) else { return typed.to_owned() };
-    crate::standard_error::note(wording::reads_of_largest_file(&reason, &file));
+    crate::console::note(wording::reads_of_largest_file(&reason, &file));
     file.to_string_lossy().into_owned()
 }
 
 /// The drives at the bottom, by their device names.
-fn drives() -> Result<Vec<String>, Failure> {
+fn drives() -> Result<Vec<String>> {
     let all = list()?;
-    let drives: Vec<String> = all.into_iter().filter(|of| of.is_drive).map(|of| of.path).collect();
+    let drives: Vec<String> =
+        all.into_iter().filter(|drive| drive.is_drive).map(|drive| drive.path).collect();
     if drives.is_empty() {
         return Err(Failure::Usage(wording::NO_DRIVES.into()));
     }
@@ -92,55 +146,44 @@ fn drives() -> Result<Vec<String>, Failure> {
 }
 
 /// The plan with its references; `None` if the user stopped it.
-fn plan(command: &Check, target: &Target) -> Result<Option<Plan>, Failure> {
-    let Target { typed, resolved: resolved_target, .. } = target;
-    if !resolved_target.is_folder() && resolved_target.usable_bytes()? < CheckOptions::READABLE_LEAST {
-        let (bytes, least) = (resolved_target.usable_bytes()?, CheckOptions::READABLE_LEAST);
+fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
+    let Target { typed, resolved: target, .. } = target;
+    if !target.is_folder() && target.usable_bytes()? < CheckOptions::READABLE_LEAST {
+        let (bytes, least) = (target.usable_bytes()?, CheckOptions::READABLE_LEAST);
         return Err(Failure::Usage(wording::too_small_to_check(typed, bytes, least)));
     }
-    let mut asked =
+    let mut check =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
     if !command.upgrade.is_empty() && command.recording.is_none() {
         // Applications write one part more, as large as the others.
-        asked.bytes = Some(asked.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
+        check.bytes = Some(check.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);
     }
-    if let ResolvedTarget::Simulated(spec) = resolved_target {
-        let free = spec.free(resolved_target.usable_bytes()?);
-        asked.free = (!free.is_empty()).then(|| Region::bytes(free));
+    if let ResolvedTarget::Simulated(spec) = target {
+        let free = spec.free(target.usable_bytes()?);
+        check.free = (!free.is_empty()).then(|| Region::bytes(free));
     }
-    if resolved_target.is_folder() {
+    if target.is_folder() {
         // Its file has to fit.
-        let area = asked.area(resolved_target.usable_bytes()?);
-        asked.bytes = Some(area * CheckOptions::PARTS);
+        let area = check.area(target.usable_bytes()?);
+        check.bytes = Some(area * CheckOptions::PARTS);
     }
-    if !add_references(
-        &mut asked,
-        &command.references,
-        &command.run_arguments.archive_arguments,
-        resolved_target,
-    )? {
+    if !command.references.add_to(&mut check, &command.run_arguments.archive_arguments, target)? {
         return Ok(None);
     }
     if !command.files.is_empty() {
         let Some(files) = files(command)? else { return Ok(None) };
-        asked.files = Some(files);
+        check.files = Some(files);
     }
     if !command.upgrade.is_empty() {
-        let Some(upgrade) = upgrade::collect(command, &asked, resolved_target)? else { return Ok(None) };
-        asked.upgrade = Some(upgrade);
+        let Some(upgrade) = upgrade::collect(command, &check, target)? else { return Ok(None) };
+        check.upgrade = Some(upgrade);
     }
-    let seed = match command.seed {
-        Some(seed) => seed,
-        // Data of an earlier run is only told from this one's by its key, so each run has another.
-        None if resolved_target.is_real() => likenew_real::clock::new_seed().map_err(anyhow::Error::new)?,
-        None => 0,
-    };
-    let (procedure, target) = ("check".to_owned(), Some(typed.clone()));
-    Ok(Some(Plan::new(procedure, target, seed, options(&asked))))
+    let seed = seed_of_one_run(command.seed, target)?;
+    Ok(Some(Plan::new("check", Some(typed.clone()), seed, options(&check))))
 }
 
 /// The user's files; `None` if the user stopped the scan.
-fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
+fn files(command: &Check) -> Result<Option<FileScan>> {
     let request = ScanRequest {
         folders: command.files.clone(),
         sample_bytes: SAMPLE,
@@ -149,4 +192,71 @@ fn files(command: &Check) -> Result<Option<FileScan>, Failure> {
         seed: command.seed.unwrap_or(0),
     };
     scan_folders(&request, command.run_arguments.wait_for_drive)
+}
+
+/// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one
+/// got worse; a problem that was there before is no news.
+fn report_changes(history: &mut History, since: &str, exit: Exit) -> Result<Exit> {
+    let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
+    for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
+        // The history of a laboratory has drives of other machines.
+        if row.last_at.as_str() < since || row.archive != history.archive_name() {
+            continue;
+        }
+        let checks = history.checks(&row)?;
+        if checks.last().is_none_or(|check| check.run.started_at.as_str() < since) {
+            continue;
+        }
+        let drive = DriveHistory::new(row, checks);
+        let news = news(&drive);
+        if !news.sentences.is_empty() {
+            output::print(&(history_wording::news(&drive.drive, &news.sentences, news.is_worse) + "\n"))?;
+        }
+        if news.is_worse {
+            end = end.worse(Exit::Problem);
+        }
+    }
+    Ok(end)
+}
+
+/// What is new about a drive since its last check.
+#[derive(Debug, Default, PartialEq)]
+struct News {
+    sentences: Vec<String>,
+    is_worse: bool,
+}
+
+/// Compares a drive after its latest check with the same before it.
+fn news(drive: &DriveHistory) -> News {
+    let mut news = News::default();
+    let Some((latest, earlier)) = drive.checks.split_last() else { return news };
+    let is_problem = |check: &KeptCheck| check.run.standing == "problem";
+    match (earlier.last().filter(|check| is_problem(check)), is_problem(latest)) {
+        (None, true) => {
+            news.is_worse = true;
+            news.sentences.push(history_wording::new_problem(&latest.run.summary));
+        }
+        (Some(before), false) => news.sentences.push(history_wording::solved(&before.run.summary)),
+        (Some(before), true) => {
+            let is_known = |name: &str| before.run.problems.iter().any(|problem| problem.name == name);
+            let more = latest.run.problems.iter().filter(|problem| !is_known(&problem.name));
+            news.sentences.extend(more.map(|problem| problem.sentence.clone()));
+            news.is_worse |= !news.sentences.is_empty();
+        }
+        (None, false) => {}
+    }
+    let before = drive.before();
+    for metric in &drive.metrics {
+        if let Some(change) = new_change(metric, before.metric(&metric.name)) {
+            news.is_worse |= change.ratio < 1.0;
+            news.sentences.push(history_wording::change(metric, change));
+        }
+    }
+    news
+}
+
+/// The last change of a metric, if it had fewer before.
+fn new_change<'a>(now: &'a MetricHistory, before: Option<&MetricHistory>) -> Option<&'a Change> {
+    let known = before.map_or(0, |before| before.changes.len());
+    now.changes.last().filter(|_| now.changes.len() > known)
 }

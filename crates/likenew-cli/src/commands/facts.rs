@@ -1,31 +1,152 @@
-//! `likenew facts`: what the system and the drive report. Opens nothing for I/O, and creates nothing in a
-//! folder.
+//! `likenew facts` and `drives`: what the system and the drives report. Nothing is opened for I/O, and nothing is created
+//! in a folder.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use likenew_core::plan::Plan;
+use likenew_core::units::amount;
+use likenew_real::listing::{DriveListing, list};
+use likenew_sim::catalog;
+use likenew_sim::model::KINDS;
+use serde::Serialize;
 
+use super::Command;
 use crate::access::Access;
-use crate::arguments::{ArchiveArguments, ExecutionArguments, Facts, RunArguments};
-use crate::exit::{Exit, Failure};
+use crate::arguments::{
+    ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, Output, RUN, RunArguments,
+};
+use crate::exit::{Exit, Result};
 use crate::measure::{Request, measure};
 use crate::output;
+use crate::wording::help as help_wording;
 
-pub(crate) fn run(command: Facts) -> Result<Exit, Failure> {
-    let Facts { target, all, origins, plan, output, archive, no_archive } = command;
-    let run_arguments = RunArguments {
-        execution: ExecutionArguments::with_output(output),
-        archive_arguments: ArchiveArguments { archive, no_archive },
-        export: None,
-        estimate: false,
-    };
-    // Every drive has no name that could be typed.
-    let typed = target.clone().unwrap_or_default();
-    let request = Request {
-        prints_plan: plan,
-        details_command: Some(output::same_command()),
-        origins,
-        ..Request::new(vec![typed], Access::Facts { of_all: all }, &run_arguments)
-    };
-    let options = toml::Table::new();
-    let plan = Plan::new("facts", target, 0, options);
-    measure(request, |_| Ok(Some(plan.clone())))
+/// What the system and the drive report, without any I/O
+#[derive(Debug, Args)]
+pub(crate) struct Facts {
+    /// A folder, a file, a block device, or a simulated drive
+    #[arg(required_unless_present = "all")]
+    target: Option<String>,
+    /// Every drive of this machine
+    #[arg(long, conflicts_with = "target", help_heading = RUN)]
+    all: bool,
+    /// Show where each fact comes from
+    #[arg(long, help_heading = RUN)]
+    origins: bool,
+    /// Print the plan as TOML and stop
+    #[arg(long, help_heading = RUN)]
+    plan: bool,
+    #[command(flatten)]
+    output: Output,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+    /// Do not keep this run
+    #[arg(long, conflicts_with = "archive", help_heading = ARCHIVE)]
+    no_archive: bool,
+}
+
+impl Command for Facts {
+    fn run(self) -> Result<Exit> {
+        let Self { target, all, origins, plan, output, folder, no_archive } = self;
+        let run_arguments = RunArguments {
+            execution: ExecutionArguments::with_output(output),
+            archive_arguments: ArchiveArguments { folder, no_archive },
+            export: None,
+            estimate: false,
+        };
+        // Every drive has no name that could be typed.
+        let typed = target.clone().unwrap_or_default();
+        let request = Request {
+            prints_plan: plan,
+            details_command: Some(output::same_command()),
+            origins,
+            ..Request::new(vec![typed], Access::Facts { of_all: all }, &run_arguments)
+        };
+        let options = toml::Table::new();
+        let plan = Plan::new("facts", target, 0, options);
+        measure(request, |_| Ok(Some(plan.clone())))
+    }
+}
+
+/// List real and simulated drives
+#[derive(Debug, Args)]
+pub(crate) struct Drives {
+    /// Write the list as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+/// The JSON of `--json`.
+#[derive(Serialize)]
+struct DriveList {
+    simulated: Vec<SimulatedDriveRow>,
+    real: Vec<DriveListing>,
+}
+
+#[derive(Serialize)]
+struct SimulatedDriveRow {
+    target: String,
+    kind: &'static str,
+    model: String,
+    technology: String,
+    capacity_bytes: u64,
+}
+
+impl Command for Drives {
+    fn run(self) -> Result<Exit> {
+        let simulated = catalog().iter().map(|entry| SimulatedDriveRow {
+            target: format!("sim:{}", entry.name),
+            kind: entry.model.mechanism.kind(),
+            model: entry.model.model.clone(),
+            technology: entry.model.technology.clone(),
+            capacity_bytes: entry.model.capacity_bytes,
+        });
+        let all = DriveList { simulated: simulated.collect(), real: list()? };
+        if let Some(path) = &self.json {
+            output::write_json(path, &all)?;
+            return Ok(Exit::Fine);
+        }
+        output::print(&text(&all))?;
+        Ok(Exit::Fine)
+    }
+}
+
+fn text(all: &DriveList) -> String {
+    let mut text = String::from(help_wording::SIMULATED_DRIVES);
+    for kind in KINDS {
+        text += &format!("  {}\n", title(kind));
+        for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {
+            text += &simulated_row(drive);
+        }
+    }
+    text += help_wording::BLOCK_DEVICES;
+    for drive in &all.real {
+        let model = drive.model.as_deref().unwrap_or("model unknown");
+        let used = drive.used_by.as_deref().map_or(String::new(), |used| format!(", {used}"));
+        text += &format!("  {:30} {:>9}  {model}{used}\n", drive.path, amount(drive.capacity_bytes));
+    }
+    if all.real.is_empty() {
+        text += help_wording::NO_BLOCK_DEVICES;
+    }
+    text
+}
+
+/// A simulated drive, wrapped below its description.
+fn simulated_row(drive: &SimulatedDriveRow) -> String {
+    /// Longer lines are hard to read, and shorter ones leave no room for a description.
+    const WIDTHS: std::ops::RangeInclusive<usize> = 80..=100;
+    let head = format!("    {:30} {:>9}  ", drive.target, amount(drive.capacity_bytes));
+    let below = " ".repeat(head.chars().count());
+    let width = output::width().clamp(*WIDTHS.start(), *WIDTHS.end());
+    let options = textwrap::Options::new(width).initial_indent(&head).subsequent_indent(&below);
+    format!("{}\n", textwrap::fill(&format!("{}, {}", drive.model, drive.technology), options))
+}
+
+fn title(kind: &str) -> &str {
+    match kind {
+        "flash" => "Flash",
+        "disk" => "Hard disks",
+        "volume" => "Cloud volumes",
+        other => other,
+    }
 }

@@ -1,43 +1,88 @@
-//! `likenew history`: drives over time, from the index of all runs.
+//! `likenew history`: drives over time, from the index of all runs; and that index, for other commands.
 
-pub(super) mod openmetrics;
-mod screen;
+use std::fmt::Write as _;
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
+use clap::Args;
 use likenew_archive::Archive;
-use likenew_history::{DriveHistory, DriveRow, Page, drive_json, drives_json};
+use likenew_history::{
+    DamagedRun, DriveHistory, DriveRow, History as Index, HistoryError, KeptRuns, Location, MetricHistory,
+    Page, drive_json, drives_json,
+};
+use likenew_metrics::{Attempt, Fleet};
 
-use crate::arguments::History;
-use crate::exit::{Exit, Failure};
-use crate::measure::archive_root;
+use super::Command;
+use crate::arguments::{ARCHIVE, ArchiveFolder, OUTPUT};
+use crate::exit::{Exit, Failure, Result};
+use crate::output;
+use crate::output_file::OutputFile;
 use crate::wording::history as wording;
-use crate::{output, run_history};
+
+/// How drives changed from check to check
+#[derive(Debug, Args)]
+pub(crate) struct History {
+    /// A drive: the target as it was checked, or the beginning of its key [default: all drives]
+    #[arg(value_name = "TARGET|DRIVE")]
+    drive: Option<String>,
+    /// Forget the index, and read all run folders again
+    #[arg(long, help_heading = ARCHIVE)]
+    rebuild: bool,
+    #[command(flatten)]
+    place: HistoryPlace,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+    /// Show everything: all drives or checks, their keys, and runs that cannot be read
+    #[arg(short = 'v', long, help_heading = OUTPUT)]
+    details: bool,
+    /// Write it as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
+    json: Option<PathBuf>,
+    /// Write metrics of all drives for Prometheus to FILE.prom, as node_exporter reads it, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "details", "json"])]
+    openmetrics: Option<PathBuf>,
+}
+
+/// Where the index of all runs is.
+#[derive(Debug, Args)]
+pub(crate) struct HistoryPlace {
+    /// The index of all runs: a file, or postgres://USER@HOST/DATABASE for several machines [default: LIKENEW_HISTORY,
+    /// or history.sqlite beside the runs]
+    #[arg(long, value_name = "FILE|URL", help_heading = ARCHIVE, hide_short_help = true)]
+    history: Option<String>,
+}
 
 /// Drives that `--details` and JSON list: all.
 const ALL: Page = Page { offset: 0, rows: u32::MAX };
 /// Drives on the first screen: with headings, changes and the lines below them they fit 24 lines.
 const DRIVES_ON_SCREEN: u32 = 9;
 
-pub(crate) fn run(command: &History) -> Result<Exit, Failure> {
-    command.openmetrics.as_deref().map_or(Ok(()), openmetrics::check_file)?;
-    let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    let mut history = run_history::open(&command.place, &archive)?;
-    if command.rebuild {
-        let update = history.rebuild()?;
-        crate::standard_error::note(wording::rebuilt(update.read));
-    } else {
-        run_history::update(&mut history)?;
-    }
-    if let Some(path) = &command.openmetrics {
-        openmetrics::write(&mut history, &[], path)?;
-        return Ok(Exit::Fine);
-    }
-    match &command.drive {
-        Some(typed) => one(command, &mut history, typed),
-        None => all(command, &mut history),
+impl Command for History {
+    fn run(self) -> Result<Exit> {
+        self.openmetrics.as_deref().map_or(Ok(()), check_metrics_file)?;
+        let archive = self.folder.archive()?;
+        let mut history = open(&self.place, &archive)?;
+        if self.rebuild {
+            let update = history.rebuild()?;
+            crate::console::note(wording::rebuilt(update.read));
+        } else {
+            update(&mut history)?;
+        }
+        if let Some(path) = &self.openmetrics {
+            write_metrics(&mut history, &[], path)?;
+            return Ok(Exit::Fine);
+        }
+        match &self.drive {
+            Some(typed) => show_drive(&self, &mut history, typed),
+            None => show_all(&self, &mut history),
+        }
     }
 }
 
-fn all(command: &History, history: &mut likenew_history::History) -> Result<Exit, Failure> {
+fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
     let page =
         if command.details || command.json.is_some() { ALL } else { Page { rows: DRIVES_ON_SCREEN, ..ALL } };
     let rows = history.drives(page)?;
@@ -49,14 +94,14 @@ fn all(command: &History, history: &mut likenew_history::History) -> Result<Exit
         return Ok(Exit::Fine);
     }
     if drives.is_empty() {
-        crate::standard_error::note(crate::wording::error(wording::NO_DRIVES));
+        crate::console::note(crate::wording::error(wording::NO_DRIVES));
     }
-    output::print(&screen::drives(&drives, total, &damaged, command.details))?;
+    output::print(&drives_screen(&drives, total, &damaged, command.details))?;
     Ok(Exit::Fine)
 }
 
-fn one(command: &History, history: &mut likenew_history::History, typed: &str) -> Result<Exit, Failure> {
-    let mut found = run_history::find(history, typed)?;
+fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exit> {
+    let mut found = find(history, typed)?;
     let drive = match found.len() {
         0 => return Err(Failure::Usage(wording::unknown_drive(typed))),
         1 => found.remove(0),
@@ -67,11 +112,193 @@ fn one(command: &History, history: &mut likenew_history::History, typed: &str) -
         output::write_to(path, &drive_json(&drive))?;
         return Ok(Exit::Fine);
     }
-    output::print(&screen::drive(&drive, typed, command.details))?;
+    output::print(&drive_screen(&drive, typed, command.details))?;
     Ok(Exit::Fine)
 }
 
-fn read(history: &mut likenew_history::History, drive: DriveRow) -> Result<DriveHistory, Failure> {
+fn read(history: &mut Index, drive: DriveRow) -> Result<DriveHistory> {
     let checks = history.checks(&drive)?;
     Ok(DriveHistory::new(drive, checks))
+}
+
+/// Lines of a screen, and its columns.
+const LINES: usize = 24;
+const WIDTH: usize = 80;
+/// Characters of the column of drives; longer names are cut.
+const DRIVE_WIDTH: usize = 30;
+/// Characters of a metric's column: its longest heading and a space.
+const METRIC_WIDTH: usize = 11;
+/// Characters of a date.
+const DATE_WIDTH: usize = 10;
+
+/// All drives, one line each, and a line for what changed.
+fn drives_screen(drives: &[DriveHistory], total: usize, damaged: &[DamagedRun], details: bool) -> String {
+    let mut text = String::new();
+    if !drives.is_empty() {
+        let [drive, checked, first, second] = wording::DRIVE_HEADINGS;
+        let _ = writeln!(text, "  {drive:DRIVE_WIDTH$} {checked:DATE_WIDTH$}  {first:>16}  {second:>16}");
+    }
+    for drive in drives {
+        let name = cut(&wording::drive(&drive.drive), DRIVE_WIDTH);
+        let day = drive.checks.last().map_or("", |check| wording::day(&check.run.started_at));
+        let [first, second] = wording::DRIVE_METRICS.map(|name| wording::now_cell(drive.metric(name)));
+        let sign = wording::sign(drive.checks.last());
+        let line = format!("{sign} {name:DRIVE_WIDTH$} {day:DATE_WIDTH$}  {first:>16}  {second:>16}");
+        let _ = writeln!(text, "{}", line.trim_end());
+        if let Some((metric, change)) = drive.main_change() {
+            let _ = writeln!(text, "    {}", wording::signed_change(metric, change));
+        }
+        if details {
+            let _ = writeln!(text, "{}", wording::key(&drive.drive.key));
+        }
+    }
+    if details {
+        for run in damaged {
+            let _ = writeln!(text, "{}", wording::damaged(run));
+        }
+    } else if !damaged.is_empty() {
+        let _ = writeln!(text, "{}", wording::damaged_count(damaged.len()));
+    }
+    if !drives.is_empty() {
+        let _ = writeln!(text, "{}", wording::more_drives(drives.len(), total));
+    }
+    text
+}
+
+/// One drive: what changed, and a line for each check.
+fn drive_screen(drive: &DriveHistory, typed: &str, details: bool) -> String {
+    let mut head = format!("{}\n", wording::title(&drive.drive));
+    let changes = drive.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
+    let changes: Vec<String> =
+        changes.map(|(metric, change)| wording::signed_change(metric, change)).collect();
+    if changes.is_empty() {
+        let _ = writeln!(head, "{}", wording::no_change(drive.checks.len(), !drive.metrics.is_empty()));
+    }
+    for change in changes {
+        let _ = writeln!(head, "{change}");
+    }
+    if let Some(check) = drive.checks.last() {
+        let _ = writeln!(head, "{}", cut(&wording::last_standing(check), WIDTH));
+    }
+    if details {
+        let _ = writeln!(head, "{}", wording::key(&drive.drive.key));
+    }
+    let [upper, lower] = [0, 1].map(|line| {
+        let cells = drive.metrics.iter().map(|metric| wording::headings(&metric.name)[line].to_owned() + " ");
+        row(if line == 1 { wording::DATE_HEADING } else { "" }, cells)
+    });
+    let baseline = row("100% is", drive.metrics.iter().map(|metric| wording::baseline_cell(metric) + " "));
+    // Two headings, the baseline, an empty line and the last line.
+    let room = if details { usize::MAX } else { LINES.saturating_sub(head.lines().count() + 5) };
+    let first = drive.checks.len().saturating_sub(room);
+    let rows = (first..drive.checks.len()).map(|at| {
+        let check = &drive.checks[at];
+        row(wording::day(&check.run.started_at), drive.metrics.iter().map(|metric| cell(metric, at)))
+    });
+    let rows: String = rows.collect();
+    let more = wording::more_checks(drive.checks.len() - first, drive, typed);
+    if drive.metrics.is_empty() {
+        return head;
+    }
+    format!("{head}\n{upper}{lower}{rows}{baseline}{more}\n")
+}
+
+fn cell(metric: &MetricHistory, at: usize) -> String {
+    let mark = metric.changes.iter().find(|change| change.at == at);
+    wording::share_cell(metric.values[at].map(|value| value / metric.baseline), mark)
+}
+
+fn row(first: &str, cells: impl Iterator<Item = String>) -> String {
+    let cells: String = cells.map(|cell| format!("{cell:>METRIC_WIDTH$}")).collect();
+    format!("{}\n", format!("  {first:DATE_WIDTH$}{cells}").trim_end())
+}
+
+/// The text, or its beginning with an ellipsis.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width - 1).chain(['…']).collect()
+}
+
+/// The environment variable that says where it is.
+const VARIABLE: &str = "LIKENEW_HISTORY";
+
+/// Opens the history of an archive: the one on the command line, in the environment, or beside the archive.
+pub(crate) fn open(place: &HistoryPlace, archive: &Archive) -> Result<Index> {
+    Ok(kept_runs(place, archive.root().to_owned())?.open()?)
+}
+
+/// Brings a history up to date, or says that this user only reads it.
+pub(crate) fn update(history: &mut Index) -> Result<()> {
+    if history.update()?.is_refused {
+        crate::console::note(wording::RUNS_NOT_ADDED);
+    }
+    Ok(())
+}
+
+/// The runs in this folder, and where their history is.
+pub(crate) fn kept_runs(place: &HistoryPlace, archive: PathBuf) -> Result<KeptRuns> {
+    let variable = || std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
+    let location = match place.history.clone().or_else(variable) {
+        Some(text) => Location::parse(&text)?,
+        None => Location::beside(&archive),
+    };
+    Ok(KeptRuns { archive, location, machine: likenew_real::facts::machine_name() })
+}
+
+/// The drives that a user may mean: by key, or by target as it was named or as the system names it.
+pub(crate) fn find(history: &mut Index, typed: &str) -> Result<Vec<DriveRow>> {
+    let found = history.find(typed)?;
+    if let (true, Ok(path)) = (found.is_empty(), std::fs::canonicalize(typed)) {
+        return Ok(history.find(&path.display().to_string())?);
+    }
+    Ok(found)
+}
+
+impl From<HistoryError> for Failure {
+    fn from(error: HistoryError) -> Self {
+        match error {
+            HistoryError::NotALocation(_) | HistoryError::NotAFile(_) | HistoryError::NotText(_) => {
+                Self::Usage(error.to_string())
+            }
+            HistoryError::Archive(error) => error.into(),
+            error => Self::Other(error.into()),
+        }
+    }
+}
+
+/// node_exporter reads files with this ending, and so never one that is not finished.
+const ENDING: &str = "prom";
+/// Its user reads the file, and only its owner replaces it.
+const MODE: u32 = 0o644;
+
+/// Refuses a file that node_exporter would not read, before anything is measured.
+///
+/// # Errors
+/// Wrong usage: another ending, a folder, or a folder that does not exist.
+pub(super) fn check_metrics_file(path: &Path) -> Result<()> {
+    if path != Path::new("-") && path.extension().is_none_or(|ending| ending != ENDING) {
+        return Err(Failure::Usage(wording::not_a_textfile(path)));
+    }
+    output::check_file(path)
+}
+
+/// Writes the metrics of all drives, and what became of these attempts to check one, to a file, which is always whole, or to
+/// standard output with `-`.
+///
+/// # Errors
+/// The history cannot be read, or the file cannot be written.
+pub(super) fn write_metrics(history: &mut Index, attempts: &[Attempt], path: &Path) -> Result<()> {
+    let text = likenew_metrics::text(&Fleet::read(history)?.with_attempts(attempts));
+    if path == Path::new("-") {
+        return output::print(&text);
+    }
+    let unfinished = OutputFile::begin(path)?;
+    let written = unfinished
+        .file()
+        .write_all(text.as_bytes())
+        .and_then(|()| unfinished.file().set_permissions(Permissions::from_mode(MODE)));
+    written.with_context(|| crate::wording::could_not_write(path))?;
+    unfinished.finish().map(drop)
 }

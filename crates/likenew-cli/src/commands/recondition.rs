@@ -1,17 +1,90 @@
 //! `likenew recondition`.
 
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
 use likenew_core::plan::Plan;
 use likenew_core::region::Region;
+use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
 use likenew_procedures::check::CheckOptions;
-use likenew_procedures::recondition::{ReconditionOptions, StepName};
+use likenew_procedures::recondition::{Erase, ReconditionOptions, StepName};
 
+use super::{Command, seed_of_one_run};
 use crate::access::Access;
-use crate::arguments::Recondition;
-use crate::exit::{Exit, Failure};
+use crate::arguments::TargetArguments;
+use crate::exit::{Exit, Result};
 use crate::measure::{Request, measure, options};
-use crate::reference_sources::add_references;
+use crate::references::ReferenceArguments;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording;
+
+/// Restore a slow drive, gentlest step first, and prove the gain
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Test")]
+pub(crate) struct Recondition {
+    /// Change nothing: show which steps are possible, what each costs and what it would lose
+    #[arg(long, conflicts_with = "step")]
+    dry_run: bool,
+    /// Take this step whatever the diagnosis is: refresh and rewrite lose nothing; after trim and overwrite, deleted
+    /// files cannot be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format
+    /// ERASE EVERYTHING [default: the gentlest that can help and loses no file]
+    #[arg(long, value_parser = step, value_name = "STEP")]
+    step: Option<StepName>,
+    /// At most this many overwrite passes; stops earlier when a pass gains nothing
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    passes: u32,
+    /// Idle time after a step, for the drive to finish it
+    #[arg(long, value_parser = parse_duration, default_value = "30s", value_name = "TIME")]
+    idle: Nanos,
+    /// Each check, before and after, writes at most this much [default: 2GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    bytes: Option<u64>,
+    /// Overwrite at most this much free space [default: all above the reserve]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    overwrite_max: Option<u64>,
+    /// Limit of the rewriting rate, such as 50MB/s [default: as fast as the drive goes]
+    #[arg(long, value_parser = rate, value_name = "SIZE/s")]
+    rate: Option<u64>,
+    /// With --step refresh or rewrite of a whole device: journal of the data being rewritten, a new file on another drive
+    /// [default: beside the audit log]
+    #[arg(long, value_name = "FILE", requires = "step")]
+    journal: Option<PathBuf>,
+    /// With --step format: erase user data, or the key that encrypts all of it
+    #[arg(long, value_enum, default_value_t = EraseName::UserData, value_name = "WHAT")]
+    erase: EraseName,
+    #[command(flatten)]
+    references: ReferenceArguments,
+    #[command(flatten)]
+    arguments: TargetArguments,
+}
+
+/// What a format erases, as typed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum EraseName {
+    UserData,
+    Key,
+}
+
+impl From<EraseName> for Erase {
+    fn from(name: EraseName) -> Self {
+        match name {
+            EraseName::UserData => Self::UserData,
+            EraseName::Key => Self::Key,
+        }
+    }
+}
+
+/// Bytes a second; "/s" may be left out.
+fn rate(text: &str) -> Result<u64, BadUnit> {
+    parse_size(text.strip_suffix("/s").unwrap_or(text))
+}
+
+fn step(text: &str) -> Result<StepName, String> {
+    StepName::ALL.into_iter().find(|name| name.text() == text).ok_or_else(|| {
+        let names: Vec<&str> = StepName::ALL.into_iter().map(StepName::text).collect();
+        wording::unknown_name("step", text, &names)
+    })
+}
 
 /// Name of the procedure in a plan.
 pub(crate) const NAME: &str = "recondition";
@@ -19,68 +92,54 @@ pub(crate) const NAME: &str = "recondition";
 /// Bytes that a check writes are a multiple of this.
 const STEP: u64 = CheckOptions::AREA_STEP;
 
-pub(crate) fn run(command: Recondition) -> Result<Exit, Failure> {
-    let is_dry_run = command.dry_run || command.target_arguments.plan;
-    let access = Access::Step { step: command.step, journal: command.journal.as_deref(), is_dry_run };
-    let asked = command.step.map_or(wording::GENTLEST_STEP, StepName::text);
-    let request = Request {
-        keeps_leftovers: is_dry_run,
-        audited: (!is_dry_run).then_some(asked),
-        ..Request::for_target(&command.target_arguments, access, &command.run_arguments)
-    };
-    measure(request, |target| plan(&command, &target.resolved))
+impl Command for Recondition {
+    fn run(self) -> Result<Exit> {
+        let is_dry_run = self.dry_run || self.arguments.plan;
+        let access = Access::Step { step: self.step, journal: self.journal.as_deref(), is_dry_run };
+        let step_name = self.step.map_or(wording::GENTLEST_STEP, StepName::text);
+        let request = Request {
+            keeps_leftovers: is_dry_run,
+            audited: (!is_dry_run).then_some(step_name),
+            ..Request::for_target(&self.arguments, access)
+        };
+        measure(request, |target| plan(&self, &target.resolved))
+    }
 }
 
 /// The plan; `None` if the user stopped it.
-fn plan(command: &Recondition, resolved_target: &ResolvedTarget) -> Result<Option<Plan>, Failure> {
+fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
-    let usable = match resolved_target.space() {
+    let usable = match target.space() {
         // A dry run writes nothing, so it needs no free space.
         Some(space) if command.dry_run && !space.is_read_only => space.usable_bytes,
-        _ => resolved_target.usable_bytes()?,
+        _ => target.usable_bytes()?,
     };
-    let mut asked = ReconditionOptions {
-        step: command.step,
-        passes: command.passes,
-        idle: command.idle,
-        dry_run: command.dry_run,
-        journal: command.journal.clone(),
-        rate: command.rate,
-        erase: command.erase.into(),
-        ..ReconditionOptions::default()
-    };
-    if let ResolvedTarget::Simulated(spec) = resolved_target {
-        let free = spec.free(usable);
-        let free =
-            free.start..free.end.min(free.start.saturating_add(command.overwrite_max.unwrap_or(u64::MAX)));
+    let Recondition { step, passes, idle, dry_run, rate, .. } = *command;
+    let (journal, erase) = (command.journal.clone(), command.erase.into());
+    let defaults = ReconditionOptions::default();
+    let mut settings = ReconditionOptions { step, passes, idle, dry_run, journal, rate, erase, ..defaults };
+    if let ResolvedTarget::Simulated(spec) = target {
+        let mut free = spec.free(usable);
+        let most = command.overwrite_max.unwrap_or(u64::MAX);
+        free.end = free.end.min(free.start.saturating_add(most));
         if !free.is_empty() {
             in_scope(&mut check, free.end - free.start);
-            asked.free = Some(Region::bytes(free));
+            settings.free = Some(Region::bytes(free));
         }
-    } else if resolved_target.is_folder() {
+    } else if target.is_folder() {
         let most = command.overwrite_max.map_or(usable, |most| most.min(usable));
         in_scope(&mut check, most);
-        asked.overwrite_max = Some(most);
+        settings.overwrite_max = Some(most);
     }
     if !command.dry_run
-        && !add_references(
-            &mut check,
-            &command.references,
-            &command.run_arguments.archive_arguments,
-            resolved_target,
-        )?
+        && !command.references.add_to(&mut check, &command.arguments.run.archive_arguments, target)?
     {
         return Ok(None);
     }
-    asked.check = check;
-    let seed = match command.target_arguments.seed {
-        Some(seed) => seed,
-        // Data of an earlier run is only told from this one's by its key, so each run has another.
-        None if resolved_target.is_real() => likenew_real::clock::new_seed().map_err(anyhow::Error::new)?,
-        None => 0,
-    };
-    let target = Some(command.target_arguments.target.clone());
-    Ok(Some(Plan::new(NAME, target, seed, options(&asked))))
+    settings.check = check;
+    let seed = seed_of_one_run(command.arguments.seed, target)?;
+    let target = Some(command.arguments.target.clone());
+    Ok(Some(Plan::new(NAME, target, seed, options(&settings))))
 }
 
 /// Limits a check to this space: to a whole part of it if that shows enough, so that files of that length

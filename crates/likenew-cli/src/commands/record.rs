@@ -1,77 +1,103 @@
 //! `likenew record TARGET --out FILE`.
 
-mod account;
 mod findings;
-mod meter;
 mod trace_file;
 mod wording;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::Args;
+use findings::findings;
+use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::answer::Standing;
 use likenew_core::findings::standing;
 use likenew_core::instrument::Instrument;
+use likenew_core::lab_error::LabError;
 use likenew_core::plan::Plan;
 use likenew_core::target::Clock;
-use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::units::{Nanos, exact_duration, exact_size, parse_duration, parse_size};
 use likenew_real::clock::wall_date;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts, kernel};
 use likenew_report::document::Document;
 use likenew_trace::{TraceError, TraceHead};
-
-use crate::arguments::Record;
-use crate::exit::{Exit, Failure};
-use crate::{interrupt, output};
-
-use findings::findings;
-use meter::Meter;
 use trace_file::{TraceFile, TraceResult};
 
-pub(crate) fn run(command: &Record) -> Result<Exit, Failure> {
-    output::check_files(&command.output)?;
-    let drives = drives(&command.targets)?;
-    let paths = paths(&command.out, &drives);
-    if let Some(path) = paths.iter().find(|path| path.exists()) {
-        return Err(Failure::Refused(wording::exists(path)));
+use super::Command;
+use crate::arguments::{Output, RUN};
+use crate::exit::{Exit, Failure, Result};
+use crate::{interrupt, output};
+
+/// Record the I/O of all programs as a trace
+#[derive(Debug, Args)]
+pub(crate) struct Record {
+    /// Block devices or partitions; a folder stands for the drives below it
+    #[arg(required = true, value_name = "TARGET")]
+    targets: Vec<String>,
+    /// The trace to write; .zst compresses it; several drives: one file each, with the drive's name added
+    #[arg(long, value_name = "FILE", help_heading = RUN)]
+    out: PathBuf,
+    /// Stop after this time, such as 8h [default: Ctrl-C]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME", help_heading = RUN)]
+    time: Option<Nanos>,
+    /// Stop after this many bytes were read and written
+    #[arg(long, value_parser = parse_size, value_name = "SIZE", help_heading = RUN)]
+    bytes: Option<u64>,
+    /// The kernel's trace buffer [default: 16MiB per processor, less where memory is scarce]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE", help_heading = RUN)]
+    buffer: Option<u64>,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Command for Record {
+    fn run(self) -> Result<Exit> {
+        output::check_files(&self.output)?;
+        let drives = drives(&self.targets)?;
+        let paths = paths(&self.out, &drives);
+        if let Some(path) = paths.iter().find(|path| path.exists()) {
+            return Err(Failure::Refused(wording::exists(path)));
+        }
+        interrupt::listen()?;
+        let mut recording = Recording::start(drives.clone(), self.buffer)?;
+        print_leftovers(&recording);
+        let mut files = create(&paths, &drives)?;
+        for file in &files {
+            recording.exclude(file.thread_id());
+        }
+        print_start(&self, &drives, &paths, &recording);
+        let stopped = follow(&mut recording, &mut files, &self);
+        let elapsed = recording.elapsed();
+        // Records up to a failure are kept: the files are finished first.
+        let ended = match stopped {
+            Ok(stopped) => {
+                recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from)
+            }
+            Err(failure) => Err(failure),
+        };
+        let counts = ended.as_ref().map_or_else(|_| RecordingCounts::default(), |(_, counts)| *counts);
+        let written = finish(files, &paths, &counts)?;
+        let (stopped, counts) = ended?;
+        let documents: Vec<Document> = drives
+            .iter()
+            .zip(&written)
+            .map(|(drive, written)| document(&self, drive, written, &counts, elapsed))
+            .collect();
+        let found = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
+        for path in &paths {
+            crate::console::note(wording::trace_written(path));
+        }
+        output::put(documents, &self.output)?;
+        Ok(match stopped {
+            StopReason::Early => Exit::Interrupted,
+            StopReason::Requested if found => Exit::Problem,
+            StopReason::Requested => Exit::Fine,
+        })
     }
-    interrupt::listen()?;
-    let mut recording = Recording::start(drives.clone(), command.buffer)?;
-    print_leftovers(&recording);
-    let mut files = create(&paths, &drives)?;
-    for file in &files {
-        recording.exclude(file.thread_id());
-    }
-    print_start(command, &drives, &paths, &recording);
-    let stopped = follow(&mut recording, &mut files, command);
-    let elapsed = recording.elapsed();
-    // Records up to a failure are kept: the files are finished first.
-    let ended = match stopped {
-        Ok(stopped) => recording.finish(&mut files).map(|counts| (stopped, counts)).map_err(Failure::from),
-        Err(failure) => Err(failure),
-    };
-    let counts = ended.as_ref().map_or_else(|_| RecordingCounts::default(), |(_, counts)| *counts);
-    let written = finish(files, &paths, &counts)?;
-    let (stopped, counts) = ended?;
-    let documents: Vec<Document> = drives
-        .iter()
-        .zip(&written)
-        .map(|(drive, written)| document(command, drive, written, &counts, elapsed))
-        .collect();
-    let found = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
-    for path in &paths {
-        crate::standard_error::note(wording::trace_written(path));
-    }
-    output::put(documents, &command.output)?;
-    Ok(match stopped {
-        StopReason::Early => Exit::Interrupted,
-        StopReason::Requested if found => Exit::Problem,
-        StopReason::Requested => Exit::Fine,
-    })
 }
 
 /// The drives below all targets, each once.
-fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>, Failure> {
+fn drives(targets: &[String]) -> Result<Vec<RecordedDrive>> {
     let mut drives: Vec<RecordedDrive> = Vec::new();
     for target in targets {
         if target.starts_with("sim:") || target == "nop:" {
@@ -100,7 +126,7 @@ fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
     drives.iter().map(|drive| out.with_file_name(format!("{stem}.{}{rest}", drive.name))).collect()
 }
 
-fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>, Failure> {
+fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>> {
     let folder =
         |path: &Path| path.parent().filter(|parent| !parent.as_os_str().is_empty()).map(Path::to_owned);
     let mut files = Vec::new();
@@ -110,7 +136,7 @@ fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>,
             RecordedDrive::drives_of(&folder(path).unwrap_or_else(|| PathBuf::from("."))).unwrap_or_default();
         let on_recorded = below.iter().any(|below| drives.iter().any(|drive| drive.shares_disk_with(below)));
         if on_recorded {
-            crate::standard_error::note(wording::TRACE_ON_RECORDED_DRIVE);
+            crate::console::note(wording::TRACE_ON_RECORDED_DRIVE);
         }
         let file = TraceFile::create(path, &head(drive), on_recorded);
         files.push(file.map_err(|error| could_not_write(path, error))?);
@@ -137,15 +163,15 @@ fn head(drive: &RecordedDrive) -> TraceHead {
 
 fn print_leftovers(recording: &Recording) {
     for name in recording.leftovers() {
-        crate::standard_error::note(wording::leftover_removed(name));
+        crate::console::note(wording::leftover_removed(name));
     }
 }
 
 fn print_start(command: &Record, drives: &[RecordedDrive], paths: &[PathBuf], recording: &Recording) {
     for (drive, path) in drives.iter().zip(paths) {
-        crate::standard_error::note(wording::started(&drive.name, path, command.time, command.bytes));
+        crate::console::note(wording::started(&drive.name, path, command.time, command.bytes));
     }
-    crate::standard_error::note(wording::buffers(recording.buffer_bytes()));
+    crate::console::note(wording::buffers(recording.buffer_bytes()));
 }
 
 /// Why a recording ended.
@@ -157,11 +183,7 @@ enum StopReason {
     Early,
 }
 
-fn follow(
-    recording: &mut Recording,
-    files: &mut [TraceFile],
-    command: &Record,
-) -> Result<StopReason, Failure> {
+fn follow(recording: &mut Recording, files: &mut [TraceFile], command: &Record) -> Result<StopReason> {
     let mut meter = Meter::new();
     let is_bound = command.time.is_some() || command.bytes.is_some();
     loop {
@@ -183,11 +205,7 @@ fn follow(
     }
 }
 
-fn finish(
-    files: Vec<TraceFile>,
-    paths: &[PathBuf],
-    counts: &RecordingCounts,
-) -> Result<Vec<TraceResult>, Failure> {
+fn finish(files: Vec<TraceFile>, paths: &[PathBuf], counts: &RecordingCounts) -> Result<Vec<TraceResult>> {
     let notes = || {
         let own_ios = (counts.ios.own_ios > 0).then(|| ("own_ios_left_out", counts.ios.own_ios.to_string()));
         [("lost_events", counts.events_lost.to_string())].into_iter().chain(own_ios).collect()
@@ -197,7 +215,7 @@ fn finish(
         .zip(paths)
         .map(|(file, path)| Ok(file.finish(notes()).with_context(|| wording::could_not_finish(path))?));
     // All files are finished, even if one fails.
-    written.collect::<Vec<Result<TraceResult, Failure>>>().into_iter().collect()
+    written.collect::<Vec<Result<TraceResult>>>().into_iter().collect()
 }
 
 /// The same command with a buffer that loses less.
@@ -229,4 +247,48 @@ fn document(
         Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
     let findings = findings(&drive.name, written, counts, elapsed, with_larger_buffer(command));
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
+}
+
+/// Drawn on standard error, if that is a terminal.
+struct Meter {
+    line: ProgressBar,
+    last_draw: Nanos,
+    moved: u64,
+}
+
+/// Time between updates: asking the kernel for its losses costs a little. Chosen: a second is often enough.
+const METER_REFRESH: Nanos = Nanos::from_secs(1);
+
+impl Meter {
+    fn new() -> Self {
+        let line = ProgressBar::new_spinner();
+        line.set_style(
+            ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("the template is valid"),
+        );
+        Self { line, last_draw: Nanos::ZERO, moved: 0 }
+    }
+
+    /// Shows I/Os, speed since the last update, losses, and the size of the trace.
+    fn show(&mut self, now: Nanos, recording: &Recording, files: &[TraceFile]) -> Result<(), LabError> {
+        let span = now.since(self.last_draw);
+        if span < METER_REFRESH || self.line.is_hidden() {
+            return Ok(());
+        }
+        let counts = recording.counts()?;
+        let moved: u64 = files.iter().map(TraceFile::bytes_moved).sum();
+        let speed = (moved - self.moved) as f64 / span.as_secs_f64();
+        let size: u64 = files.iter().map(TraceFile::bytes).sum();
+        let (ios, lost) = (counts.ios.ios, counts.events_lost);
+        let text = wording::meter(ios, speed, lost, size);
+        self.line.set_message(text);
+        self.line.tick();
+        (self.last_draw, self.moved) = (now, moved);
+        Ok(())
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
 }

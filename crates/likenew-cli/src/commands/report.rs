@@ -1,59 +1,277 @@
-//! `likenew report RUN..`: shows findings as they were stored.
+//! `likenew report`, `compare`, `judge` and `export`: kept runs, by what a user calls them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use likenew_archive::Archive;
+use clap::Args;
+use likenew_archive::{Archive, ExportKey, Record};
+use likenew_core::plan::Plan;
+use likenew_history::DriveRow;
+use likenew_procedures::all;
 
-use crate::arguments::Report;
-use crate::exit::{Exit, Failure};
-use crate::measure::archive_root;
+use super::history::HistoryPlace;
+use super::import::fio;
+use super::{Command, history, watch};
+use crate::arguments::{ARCHIVE, ArchiveFolder, Output, archive_root};
+use crate::exit::{Exit, Failure, Result};
+use crate::output::{self, Member, SideBySide};
 use crate::run_report::RunReport;
-use crate::side_by_side::{Member, SideBySide};
-use crate::{kept_run, output, watch_session, wording};
+use crate::wording::{self, history as history_wording};
 
-pub(crate) fn run(command: &Report) -> Result<Exit, Failure> {
-    let archive = Archive::new(archive_root(command.archive.as_deref())?);
-    if command.list {
-        return list(&archive);
-    }
-    let folders = match command.last {
-        Some(count) => kept_run::newest(&archive, count)?,
-        None if command.runs.is_empty() => kept_run::newest(&archive, 1)?,
-        None => command.runs.iter().map(|named| kept_run::folder(&archive, named)).collect(),
-    };
-    if folders.is_empty() {
-        return Err(Failure::Usage(wording::no_runs(archive.root())));
-    }
-    if let [path] = &folders[..] {
-        let record = kept_run::open(path)?;
-        if !watch_session::is_log(&record) {
-            let report = kept_run::report(record)?;
-            RunReport::show(vec![report], None, &command.output, &output::same_command(), false)?;
-            return Ok(Exit::Fine);
-        }
-    }
-    let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
-    output::put_with(&SideBySide::new(members), None, &command.output, &output::same_command())?;
-    Ok(Exit::Fine)
+/// Show earlier runs
+#[derive(Debug, Args)]
+pub(crate) struct Report {
+    /// Folders or names of kept runs [default: the newest run]
+    runs: Vec<PathBuf>,
+    /// List all kept runs
+    #[arg(long, conflicts_with_all = ["runs", "last"], help_heading = ARCHIVE)]
+    list: bool,
+    /// The newest N runs
+    #[arg(long, value_name = "N", conflicts_with = "runs", help_heading = ARCHIVE)]
+    last: Option<usize>,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+    #[command(flatten)]
+    output: Output,
 }
 
-fn member(path: &Path) -> Result<Member, Failure> {
-    let record = kept_run::open(path)?;
-    if watch_session::is_log(&record) {
-        return Ok(Member::alone(watch_session::judge(&record)?));
+impl Command for Report {
+    fn run(self) -> Result<Exit> {
+        let archive = self.folder.archive()?;
+        if self.list {
+            return list(&archive);
+        }
+        let folders = match self.last {
+            Some(count) => newest(&archive, count)?,
+            None if self.runs.is_empty() => newest(&archive, 1)?,
+            None => self.runs.iter().map(|named| folder(&archive, named)).collect(),
+        };
+        if folders.is_empty() {
+            return Err(Failure::Usage(wording::no_runs(archive.root())));
+        }
+        if let [path] = &folders[..] {
+            let record = open(path)?;
+            if !watch::is_log(&record) {
+                let report = kept_report(record)?;
+                RunReport::show(vec![report], None, &self.output, &output::same_command(), false)?;
+                return Ok(Exit::Fine);
+            }
+        }
+        let members = folders.iter().map(|path| member(path)).collect::<Result<Vec<_>, _>>()?;
+        output::put_with(&SideBySide::new(members), None, &self.output, &output::same_command())?;
+        Ok(Exit::Fine)
     }
-    Ok(kept_run::report(record)?.into_member())
+}
+
+fn member(path: &Path) -> Result<Member> {
+    let record = open(path)?;
+    if watch::is_log(&record) {
+        return Ok(Member::alone(watch::judge(&record)?));
+    }
+    Ok(kept_report(record)?.into_member())
 }
 
 /// Lists the runs.
-fn list(archive: &Archive) -> Result<Exit, Failure> {
+fn list(archive: &Archive) -> Result<Exit> {
     let entries = archive.list().map_err(anyhow::Error::new)?;
     if entries.is_empty() {
-        crate::standard_error::note(wording::error(wording::no_runs(archive.root())));
+        crate::console::note(wording::error(wording::no_runs(archive.root())));
     }
     for entry in entries {
         let unread = entry.header.err().map_or(String::new(), |error| format!("  ({error})"));
         output::print(&format!("{}{unread}\n", entry.path.display()))?;
     }
     Ok(Exit::Fine)
+}
+
+/// How much runs differ, and whether that is more than chance
+#[derive(Debug, Args)]
+pub(crate) struct Compare {
+    /// Two or more runs of one command, the earlier first: folders, names of kept runs, results of fio, or drives, whose last check is taken
+    #[arg(value_name = "RUN|DRIVE")]
+    runs: Vec<String>,
+    /// The newest N runs
+    #[arg(long, value_name = "N", conflicts_with = "runs", help_heading = ARCHIVE)]
+    last: Option<usize>,
+    #[command(flatten)]
+    place: HistoryPlace,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+    #[command(flatten)]
+    output: Output,
+}
+
+/// Fewest runs that can be compared.
+const RUNS_MIN: usize = 2;
+
+impl Command for Compare {
+    fn run(self) -> Result<Exit> {
+        let archive = self.folder.archive()?;
+        let runs = match self.last {
+            Some(count) => newest(&archive, count)?.into_iter().map(NamedRun::Kept).collect(),
+            None => {
+                let named = self.runs.iter().map(|named| find(&self, &archive, named));
+                named.collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        if runs.len() < RUNS_MIN {
+            return Err(Failure::Usage(wording::COMPARE_NEEDS_TWO.into()));
+        }
+        let mut reports: Vec<RunReport> =
+            runs.iter().filter_map(NamedRun::kept_report).collect::<Result<_, _>>()?;
+        let plan = reports.first().map(|report| report.evidence.plan.clone());
+        for (index, run) in runs.into_iter().enumerate() {
+            if let NamedRun::OfFio(imported) = run {
+                reports.insert(index, fio_report(*imported, plan.as_ref())?);
+            }
+        }
+        let procedure = |report: &RunReport| report.evidence.plan.procedure.clone();
+        if let Some(other) = reports.iter().find(|report| procedure(report) != procedure(&reports[0])) {
+            return Err(Failure::Usage(wording::other_commands(&procedure(&reports[0]), &procedure(other))));
+        }
+        let compared = SideBySide::new(reports.into_iter().map(RunReport::into_member).collect());
+        if compared.comparisons().is_empty() {
+            return Err(Failure::Usage(wording::NOTHING_TO_COMPARE.into()));
+        }
+        output::put_comparison(&compared, &self.output)?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// What a word of the command line names.
+enum NamedRun {
+    /// A run folder.
+    Kept(PathBuf),
+    /// A file with a result of fio.
+    OfFio(Box<likenew_fio::Import>),
+}
+
+impl NamedRun {
+    /// Nothing of what fio measured.
+    fn kept_report(&self) -> Option<Result<RunReport>> {
+        let Self::Kept(path) = self else { return None };
+        let report = || {
+            let record = open(path)?;
+            if watch::is_log(&record) {
+                return Err(Failure::Usage(wording::watch_log_has_no_speeds(path.display())));
+            }
+            kept_report(record)
+        };
+        Some(report())
+    }
+}
+
+/// As a run of this plan, if fio ran its jobs.
+fn fio_report(imported: likenew_fio::Import, plan: Option<&Plan>) -> Result<RunReport> {
+    match plan.map(|plan| fio::report(imported.clone(), Some(plan.clone()))) {
+        Some(Ok(report)) => Ok(report),
+        Some(Err(_)) | None => fio::report(imported, None),
+    }
+}
+
+/// A run folder, a name in the archive, a result of fio, or the last check of a drive.
+fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
+    let path = folder(archive, Path::new(named));
+    if path.join("plan.toml").exists() {
+        return Ok(NamedRun::Kept(path));
+    }
+    if path.is_file() {
+        return Ok(NamedRun::OfFio(Box::new(fio::imported(&path, None)?)));
+    }
+    let mut index = history::open(&command.place, archive)?;
+    history::update(&mut index)?;
+    let found = history::find(&mut index, named)?;
+    let is_here = |drive: &&DriveRow| drive.archive == index.archive_name();
+    match &found.iter().filter(is_here).collect::<Vec<_>>()[..] {
+        [] => Err(Failure::Usage(wording::neither_run_nor_drive(named))),
+        [drive] => {
+            let last = index.checks(drive)?.pop();
+            let last = last.ok_or_else(|| Failure::Usage(wording::never_checked(named)))?;
+            Ok(NamedRun::Kept(archive.root().join(last.run.name)))
+        }
+        several => {
+            let several: Vec<DriveRow> = several.iter().copied().cloned().collect();
+            Err(Failure::Usage(history_wording::several_drives(named, &several)))
+        }
+    }
+}
+
+/// Evaluate a kept run again, without the drive
+#[derive(Debug, Args)]
+pub(crate) struct Judge {
+    /// Folder of an earlier run
+    run: PathBuf,
+    #[command(flatten)]
+    output: Output,
+}
+
+impl Command for Judge {
+    fn run(self) -> Result<Exit> {
+        let mut record = open(&self.run)?;
+        if watch::is_log(&record) {
+            output::put(vec![watch::judge(&record)?], &self.output)?;
+            return Ok(Exit::Fine);
+        }
+        let evidence = record.take_evidence();
+        let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
+        let findings = all::judge(&*procedure, &evidence);
+        let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
+        let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
+        let report = RunReport::new(evidence, findings, instrument, folder);
+        RunReport::show(vec![report], None, &self.output, &output::same_command(), false)?;
+        Ok(exit)
+    }
+}
+
+/// Write a run as one file, without serial numbers
+#[derive(Debug, Args)]
+pub(crate) struct Export {
+    /// The folder of a run
+    run: PathBuf,
+    /// The file to make, such as check.likenew
+    file: PathBuf,
+    /// Folder of all runs, beside which the secret for serial numbers is [default: ~/.local/share/likenew/runs]
+    #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
+    archive: Option<PathBuf>,
+}
+
+impl Command for Export {
+    fn run(self) -> Result<Exit> {
+        if self.file.exists() {
+            return Err(Failure::Usage(wording::file_exists(self.file.display())));
+        }
+        let root = archive_root(self.archive.as_deref())?;
+        let key = root.parent().unwrap_or(Path::new(".")).join("export.key");
+        let key = ExportKey::open(&key, likenew_real::clock::new_secret)?;
+        likenew_archive::export(&self.run, &self.file, &key)?;
+        output::print(&wording::run_exported(&self.file))?;
+        Ok(Exit::Fine)
+    }
+}
+
+/// The newest runs, the oldest of them first.
+fn newest(archive: &Archive, count: usize) -> Result<Vec<PathBuf>> {
+    let mut entries = archive.list().map_err(anyhow::Error::new)?;
+    Ok(entries.split_off(entries.len().saturating_sub(count)).into_iter().map(|entry| entry.path).collect())
+}
+
+/// The folder with this path, or the run with this name in the archive.
+pub(crate) fn folder(archive: &Archive, named: &Path) -> PathBuf {
+    let kept = archive.root().join(named);
+    if !named.exists() && kept.exists() { kept } else { named.to_owned() }
+}
+
+/// Reads a run, and says what of it is missing.
+pub(crate) fn open(path: &Path) -> Result<Record> {
+    let record = Record::open(path)?;
+    record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
+    Ok(record)
+}
+
+/// What a run found. `likenew judge` makes the findings of a run that was killed before it was judged.
+fn kept_report(mut record: Record) -> Result<RunReport> {
+    let findings = record.findings.take();
+    let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(record.path.display())))?;
+    let evidence = record.take_evidence();
+    let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
+    Ok(RunReport::new(evidence, findings, instrument, folder))
 }

@@ -1,5 +1,8 @@
-//! `likenew resume RUN`: continues an interrupted run.
+//! `likenew run PLAN.toml`, and `resume RUN`, which runs the rest of a plan.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use likenew_archive::Archive;
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
@@ -7,51 +10,103 @@ use likenew_core::procedure::Evidence;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::recondition::ReconditionOptions;
 
+use super::{Command, recondition, watch};
 use crate::access::Access;
-use crate::arguments::{Resume, RunArguments};
-use crate::commands::recondition;
-use crate::exit::{Exit, Failure};
+use crate::arguments::{ExecutionArguments, RUN, RunArguments};
+use crate::exit::{Exit, Failure, Result};
 use crate::measure::{InterruptedRun, Request, measure};
-use crate::{embedding, watch_session, wording};
+use crate::plan_file::read_plan;
+use crate::{embedding, recordings, wording};
 
-pub(crate) fn run(mut command: Resume) -> Result<Exit, Failure> {
-    let (run, mut record) = Archive::resume(&command.run)?;
-    record.notes.iter().for_each(|note| crate::standard_error::note(wording::error(note)));
-    if watch_session::is_log(&record) {
-        return Err(Failure::Usage(wording::watch_log_has_no_end(command.run.display())));
+/// Run any plan
+#[derive(Debug, Args)]
+pub(crate) struct Run {
+    /// The plan, which any command prints with --plan, or a job file of fio
+    plan: PathBuf,
+    /// The target, if it is not the one that the plan names
+    target: Option<String>,
+    /// Random seed [default: the plan's]
+    #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
+    seed: Option<u64>,
+    #[command(flatten)]
+    run_arguments: RunArguments,
+}
+
+impl Command for Run {
+    fn run(self) -> Result<Exit> {
+        let path = self.plan.display();
+        let mut plan = read_plan(&self.plan)?;
+        if self.target.is_some() {
+            (plan.target, plan.drive) = (self.target, None);
+        }
+        embedding::keep_drive(&plan);
+        plan.seed = self.seed.unwrap_or(plan.seed);
+        if plan.procedure == "replay" && !recordings::complete(&mut plan)? {
+            return Ok(Exit::Interrupted);
+        }
+        let Some(target) = plan.target.clone() else {
+            return Err(Failure::Usage(wording::plan_without_target(path)));
+        };
+        let request = Request {
+            keeps_leftovers: from_plan(&plan).map_err(Failure::Usage)?.only_probes(),
+            ..Request::new(vec![target], Access::Read, &self.run_arguments)
+        };
+        measure(request, |_| Ok(Some(plan.clone())))
     }
-    command.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
-    let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
-    let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
-    let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
-    if dry_run.steps() == 0 {
-        return Err(Failure::Usage(wording::run_is_complete(command.run.display())));
+}
+
+/// Continue an interrupted run
+#[derive(Debug, Args)]
+pub(crate) struct Resume {
+    /// Folder of an unfinished run
+    run: PathBuf,
+    #[command(flatten)]
+    pub(crate) run_arguments: ExecutionArguments,
+    /// Say how long the rest takes and what it writes, and stop; with --json as JSON
+    #[arg(long, help_heading = RUN, hide_short_help = true)]
+    estimate: bool,
+}
+
+impl Command for Resume {
+    fn run(mut self) -> Result<Exit> {
+        let (run, mut record) = Archive::resume(&self.run)?;
+        record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
+        if watch::is_log(&record) {
+            return Err(Failure::Usage(wording::watch_log_has_no_end(self.run.display())));
+        }
+        self.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
+        let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
+        let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
+        let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
+        if dry_run.steps() == 0 {
+            return Err(Failure::Usage(wording::run_is_complete(self.run.display())));
+        }
+        let typed = target(&evidence)?.to_owned();
+        let step = match evidence.plan.procedure == recondition::NAME {
+            true => Some(ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?),
+            false => None,
+        };
+        let access = step.as_ref().map_or(Access::Read, |settings| Access::Step {
+            step: settings.step,
+            journal: settings.journal.as_deref(),
+            is_dry_run: false,
+        });
+        let plan = evidence.plan.clone();
+        embedding::keep_drive(&plan);
+        let run_arguments =
+            RunArguments { estimate: self.estimate, ..RunArguments::from(self.run_arguments) };
+        let request = Request {
+            audited: step.is_some().then_some(wording::REST_OF_RUN),
+            interrupted: Some(InterruptedRun { run, evidence, instrument, dry_run }),
+            details_command: Some(wording::details_of_run(&self.run)),
+            ..Request::new(vec![typed], access, &run_arguments)
+        };
+        measure(request, |_| Ok(Some(plan.clone())))
     }
-    let typed = target(&evidence)?.to_owned();
-    let step = match evidence.plan.procedure == recondition::NAME {
-        true => Some(ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?),
-        false => None,
-    };
-    let access = step.as_ref().map_or(Access::Read, |asked| Access::Step {
-        step: asked.step,
-        journal: asked.journal.as_deref(),
-        is_dry_run: false,
-    });
-    let plan = evidence.plan.clone();
-    embedding::keep_drive(&plan);
-    let run_arguments =
-        RunArguments { estimate: command.estimate, ..RunArguments::from(command.run_arguments) };
-    let request = Request {
-        audited: step.is_some().then_some(wording::REST_OF_RUN),
-        interrupted: Some(InterruptedRun { run, evidence, instrument, dry_run }),
-        details_command: Some(wording::details_of_run(&command.run)),
-        ..Request::new(vec![typed], access, &run_arguments)
-    };
-    measure(request, |_| Ok(Some(plan.clone())))
 }
 
 /// The path in the run itself: the one on its command line may have been relative to another folder.
-fn target(evidence: &Evidence) -> Result<&str, Failure> {
+fn target(evidence: &Evidence) -> Result<&str> {
     match evidence.identity.kind {
         Kind::Folder | Kind::File | Kind::Device => Ok(&evidence.identity.name),
         Kind::Simulated | Kind::Nop => {

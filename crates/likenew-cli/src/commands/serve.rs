@@ -1,88 +1,104 @@
-//! `likenew serve`: runs, results and live progress in a browser.
+//! `likenew serve`: runs, results and live progress in a browser; and the grammar of commands as data, for the page and for
+//! classes of plans in other languages.
 
+use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ArgAction, Command};
+use clap::{Arg, ArgAction, Args};
+use likenew_procedures::all::DESCRIPTORS;
 use likenew_serve::{CommandGrammar, Grammar, OptionGrammar, OptionKind, Secret, Server, Settings};
+use serde::Serialize;
 
-use crate::arguments::{self, Serve};
-use crate::exit::{Exit, Failure};
-use crate::measure::archive_root;
-use crate::{interrupt, invocation, output, run_history, wording};
+use super::history::HistoryPlace;
+use super::{Command, history};
+use crate::arguments::{self, ArchiveFolder, SAFETY};
+use crate::exit::{Exit, Failure, Result};
+use crate::{console, interrupt, output, wording};
 
-/// Commands that a page may start: each measures one target.
-const COMMANDS: [&str; 15] = [
-    "check",
-    "recondition",
-    "verify",
-    "trim",
-    "bench",
-    "sweep",
-    "surface",
-    "fill",
-    "endure",
-    "age",
-    "data",
-    "cache",
-    "apps",
-    "xray",
-    "model",
-];
-/// Headings of options that the server sets itself, or that no page may set.
-const OWN_HEADINGS: [&str; 4] = [arguments::RUN, arguments::SAFETY, arguments::OUTPUT, arguments::ARCHIVE];
+/// Runs, results and live progress in a browser
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address and port to listen on; port 0 takes a free one
+    #[arg(long, default_value = "127.0.0.1:7373", value_name = "ADDRESS:PORT")]
+    listen: SocketAddr,
+    /// Secret of the page, in a file that only you may read; an address that other machines reach needs one
+    #[arg(long, value_name = "FILE", help_heading = SAFETY)]
+    token_file: Option<PathBuf>,
+    /// Further names of this machine that browsers may use, such as lab.example
+    #[arg(long, value_name = "NAME,..", value_delimiter = ',', help_heading = SAFETY)]
+    name: Vec<String>,
+    #[command(flatten)]
+    place: HistoryPlace,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+}
+
+/// Headings of options that say how a plan is run, and not what it is: the server sets them itself, or no page may.
+const HEADINGS_OF_RUNNING: [&str; 4] =
+    [arguments::RUN, arguments::SAFETY, arguments::OUTPUT, arguments::ARCHIVE];
 /// What an option is called that names a file or folder: none of those.
 const PATHS: [&str; 3] = ["FILE", "DIR", "RUN"];
 
 /// Time between checks for signals. Chosen: Ctrl-C feels immediate.
 const SLICE: Duration = Duration::from_millis(100);
 
-pub(crate) fn run(command: &Serve) -> Result<Exit, Failure> {
-    let secret = command.token_file.as_deref().map(Secret::from_file).transpose();
-    let refused = |error: likenew_serve::ServeError| Failure::Usage(error.to_string());
-    let settings = Settings {
-        listen: command.listen,
-        secret: secret.map_err(refused)?,
-        names: command.name.clone(),
-        program: invocation::program(),
-        runs: run_history::kept_runs(&command.place, archive_root(command.archive.as_deref())?)?,
-        page: likenew_report::html::live_page(),
-        grammar: grammar(&arguments::command()),
-    };
-    let server = Server::bind(settings).map_err(refused)?;
-    interrupt::listen_saying(None)?;
-    output::print(&wording::serving(&server.url()))?;
-    let stop = async {
-        while !interrupt::is_requested() {
-            tokio::time::sleep(SLICE).await;
-        }
-    };
-    server.run(stop).map_err(anyhow::Error::new)?;
-    Ok(Exit::Fine)
+impl Command for Serve {
+    fn run(self) -> Result<Exit> {
+        let secret = self.token_file.as_deref().map(Secret::from_file).transpose();
+        let refused = |error: likenew_serve::ServeError| Failure::Usage(error.to_string());
+        let settings = Settings {
+            listen: self.listen,
+            secret: secret.map_err(refused)?,
+            names: self.name.clone(),
+            program: console::program(),
+            runs: history::kept_runs(&self.place, self.folder.root()?)?,
+            page: likenew_report::html::live_page(),
+            grammar: page_grammar(&super::grammar()),
+        };
+        let server = Server::bind(settings).map_err(refused)?;
+        interrupt::listen_saying(None)?;
+        output::print(&wording::serving(&server.url()))?;
+        let stop = async {
+            while !interrupt::is_requested() {
+                tokio::time::sleep(SLICE).await;
+            }
+        };
+        server.run(stop).map_err(anyhow::Error::new)?;
+        Ok(Exit::Fine)
+    }
 }
 
 /// What a page may start, from the command line's own grammar.
-fn grammar(all: &Command) -> Grammar {
-    let command = |name: &&str| {
+fn page_grammar(all: &clap::Command) -> Grammar {
+    let command = |name: &str| {
         let command = all.find_subcommand(name).expect("every command that measures is in the grammar");
         CommandGrammar {
-            name: (*name).to_owned(),
-            about: command.get_about().map(ToString::to_string).unwrap_or_default(),
+            name: name.to_owned(),
+            about: about(command),
             options: command.get_arguments().filter(|option| is_offered(option)).filter_map(option).collect(),
         }
     };
-    Grammar { commands: COMMANDS.iter().map(command).collect() }
+    Grammar { commands: super::served().map(command).collect() }
+}
+
+fn about(command: &clap::Command) -> String {
+    command.get_about().map(ToString::to_string).unwrap_or_default()
+}
+
+fn is_of_running(option: &Arg) -> bool {
+    option.get_help_heading().is_some_and(|heading| HEADINGS_OF_RUNNING.contains(&heading))
 }
 
 fn is_offered(option: &Arg) -> bool {
-    let is_own = option.get_help_heading().is_some_and(|heading| OWN_HEADINGS.contains(&heading));
     let names = option.get_value_names().unwrap_or_default();
     let is_path = names.iter().any(|name| PATHS.iter().any(|path| name.contains(path)));
-    let is_offered = !option.is_positional() && !option.is_hide_set() && !is_own && !is_path;
+    let is_offered = !option.is_positional() && !option.is_hide_set() && !is_of_running(option) && !is_path;
     // A page starts a run on one target.
     is_offered && option.get_id() != "all"
 }
 
-/// None of what asks for help.
+/// An option as data; none of what asks for help.
 fn option(option: &Arg) -> Option<OptionGrammar> {
     let words = option.get_possible_values();
     let kind = match option.get_action() {
@@ -102,14 +118,74 @@ fn option(option: &Arg) -> Option<OptionGrammar> {
     })
 }
 
+/// A command that makes a plan.
+#[derive(Serialize)]
+struct PlanCommand {
+    name: String,
+    about: String,
+    options: Vec<PlanOption>,
+}
+
+/// An option of it.
+#[derive(Serialize)]
+struct PlanOption {
+    name: String,
+    help: String,
+    kind: Kind,
+    /// Whether it takes several values.
+    is_list: bool,
+}
+
+/// What an option takes.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Kind {
+    Switch,
+    Choice(Vec<String>),
+    /// The name of its value, such as `SIZE`.
+    Value(String),
+}
+
+/// All commands that make a plan, with the options that belong to it, as JSON.
+pub fn plan_grammar() -> String {
+    let all = super::grammar();
+    let is_command = |name: &str| all.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
+    let commands: Vec<PlanCommand> = DESCRIPTORS
+        .iter()
+        .filter_map(|descriptor| is_command(descriptor.name))
+        .map(|command| PlanCommand {
+            name: command.get_name().to_owned(),
+            about: about(command),
+            options: command.get_arguments().filter_map(plan_option).collect(),
+        })
+        .collect();
+    serde_json::to_string_pretty(&commands).expect("names and sentences")
+}
+
+fn plan_option(argument: &Arg) -> Option<PlanOption> {
+    // A plan is of one target.
+    if is_of_running(argument) || matches!(argument.get_id().as_str(), "all" | "changes" | "history") {
+        return None;
+    }
+    let OptionGrammar { name, help, kind } = option(argument)?;
+    let kind = match kind {
+        OptionKind::Switch => Kind::Switch,
+        OptionKind::Choice(words) => Kind::Choice(words),
+        OptionKind::Text(value) => Kind::Value(value),
+    };
+    let is_list =
+        matches!(argument.get_action(), ArgAction::Append) || argument.get_value_delimiter().is_some();
+    Some(PlanOption { name, help, kind, is_list })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_page_may_start_no_command_that_takes_a_consent_or_writes_a_file() {
-        let grammar = grammar(&arguments::command());
-        assert_eq!(grammar.commands.len(), COMMANDS.len());
+        let grammar = page_grammar(&super::super::grammar());
+        assert_eq!(grammar.commands.len(), 15);
         let all: Vec<&OptionGrammar> = grammar.commands.iter().flat_map(|command| &command.options).collect();
         for name in [
             "consent", "destroy", "yes", "html", "json", "archive", "journal", "reserve", "engine", "help",

@@ -3,52 +3,147 @@
 mod calibrate;
 mod image;
 mod serve;
-mod serve_report;
-mod status;
+mod show;
 
 use std::fs::File;
 use std::io::{BufWriter, ErrorKind, Write as _};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
+use clap::{Args, Subcommand};
+use likenew_core::units::parse_size;
 use likenew_sim::Spec;
-use likenew_sim::explain::{Ceiling, Explanation};
-use textwrap::core::display_width;
 
-use crate::arguments::{Sim, SimAction, SimSave, SimShow};
-use crate::diagram;
-use crate::exit::{Exit, Failure};
+use super::Command;
+use crate::arguments::{ArchiveFolder, number};
+use crate::exit::{Exit, Failure, Result};
 use crate::output;
 use crate::resolved_target::read_file;
-use crate::wording::serve as wording;
+use crate::wording::sim as wording;
 
-/// Wider lines are hard to read.
-const WIDTH_MAX: usize = 100;
-/// Narrower boxes cannot be drawn.
-const WIDTH_MIN: usize = 40;
-
-pub(crate) fn run(command: &Sim) -> Result<Exit, Failure> {
-    match &command.action {
-        SimAction::Show(show) => run_show(show),
-        SimAction::Save(save) => run_save(save),
-        SimAction::Serve(serve) => serve::run(serve),
-        SimAction::Calibrate(calibrate) => calibrate::run(calibrate),
-    }
+/// Explain, save or serve a simulated drive
+#[derive(Debug, Args)]
+pub(crate) struct Sim {
+    #[command(subcommand)]
+    action: SimAction,
 }
 
-fn run_show(command: &SimShow) -> Result<Exit, Failure> {
-    let explanation = explain(&command.target)?;
-    if let Some(path) = &command.json {
-        let text = serde_json::to_string_pretty(&explanation).expect("an explanation is plain values");
-        output::write_to(path, &format!("{text}\n"))?;
-        return Ok(Exit::Fine);
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimAction {
+    /// Draw a drive's layers from host to medium, and what limits its speed
+    Show(SimShow),
+    /// Save a drive in its state, so that sim:FILE.snapshot opens it at once
+    Save(SimSave),
+    /// Serve a drive as a network block device (NBD) in real time
+    Serve(SimServe),
+    /// Fit a simulated drive to kept runs of a real one, and write its file
+    Calibrate(SimCalibrate),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimCalibrate {
+    /// Runs of one drive: folders, or names of kept runs. A sweep, a bench and a fill tell most
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// Runs that are predicted and not fitted [default: with three runs or more, the last]
+    #[arg(long, value_name = "RUN", num_args = 1..)]
+    held_out: Vec<PathBuf>,
+    /// Simulated drive to begin with, and the state that every run began in, such as 'tlc-nvme-1tb?state=used' [default: the
+    /// catalog's drive of this model, or the one that does the runs best]
+    #[arg(long, value_name = "NAME")]
+    like: Option<String>,
+    /// File of the new drive [default: a name made of the model]
+    #[arg(long, short, value_name = "FILE.toml")]
+    output: Option<PathBuf>,
+    /// Replace that file if it exists
+    #[arg(long)]
+    replace: bool,
+    /// Candidates to try before the local search, which tries some 20 to 40 in each of 8 rounds whatever this is
+    #[arg(long, default_value_t = 300, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    candidates: u32,
+    /// Write everything as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+    #[command(flatten)]
+    folder: ArchiveFolder,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimServe {
+    /// NAME, FILE.toml or FILE.snapshot; settings follow a ?, as in 'intel-x25-m-80gb?state=used'
+    target: String,
+    /// Unix socket to listen on [default: likenew-NAME.sock in $XDG_RUNTIME_DIR or the temporary folder]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Listen on TCP instead: a port on this machine only, or ADDRESS:PORT; port 0 takes a free one
+    #[arg(long, value_name = "[ADDRESS:]PORT", conflicts_with = "socket", value_parser = parse_address)]
+    listen: Option<SocketAddr>,
+    /// Simulated seconds per real second, from 0.001 to 1000
+    #[arg(long, default_value = "1", value_parser = number(0.001, 1000.0), value_name = "FACTOR")]
+    speed: f64,
+    /// Refuse writes, TRIM and zeroing
+    #[arg(long)]
+    read_only: bool,
+    /// Use at most this much memory for written data; zeros and trimmed data take none
+    #[arg(long, default_value = "4GiB", value_parser = parse_size, value_name = "SIZE", conflicts_with = "store")]
+    memory: u64,
+    /// Keep written data and the drive's state in a sparse file, new or from an earlier serve
+    #[arg(long, value_name = "FILE")]
+    store: Option<PathBuf>,
+    /// Name of the NBD export, in addition to the default export
+    #[arg(long, value_name = "NAME", default_value = "")]
+    export_name: String,
+    /// End when the last client has disconnected
+    #[arg(long)]
+    once: bool,
+    /// At the end, write all counters as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+/// A port without an address is on this machine.
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix(':').unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
     }
-    let width = output::width().clamp(WIDTH_MIN, WIDTH_MAX);
-    output::print(&text(&explanation, command.sources, width))?;
-    Ok(Exit::Fine)
+    text.parse().map_err(|_| crate::wording::BAD_ADDRESS.into())
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimSave {
+    /// NAME or FILE.toml with a state, such as 'tlc-nvme-1tb?state=used'
+    target: String,
+    /// A new file whose name ends with .snapshot
+    file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SimShow {
+    /// NAME or FILE.toml, with settings after a ?, as in 'intel-x25-m-80gb?state=used'
+    target: String,
+    /// Also list every parameter with its source
+    #[arg(long)]
+    sources: bool,
+    /// Write everything as JSON to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-")]
+    json: Option<PathBuf>,
+}
+
+impl Command for Sim {
+    fn run(self) -> Result<Exit> {
+        match &self.action {
+            SimAction::Show(show) => show::run(show),
+            SimAction::Save(save) => run_save(save),
+            SimAction::Serve(serve) => serve::run(serve),
+            SimAction::Calibrate(calibrate) => calibrate::run(calibrate),
+        }
+    }
 }
 
 /// Creates a drive and writes it to a new file.
-fn run_save(command: &SimSave) -> Result<Exit, Failure> {
+fn run_save(command: &SimSave) -> Result<Exit> {
     let path = &command.file;
     if path.extension().is_none_or(|extension| extension != "snapshot") {
         return Err(Failure::Usage(wording::not_a_snapshot_name(path)));
@@ -59,7 +154,7 @@ fn run_save(command: &SimSave) -> Result<Exit, Failure> {
         ErrorKind::AlreadyExists => Failure::Refused(could_not(&error)),
         _ => Failure::Other(anyhow!(could_not(&error))),
     })?;
-    let made = spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
+    let made = spec.open(read_file).map_err(Failure::from);
     let saved = made.and_then(|mut drive| {
         let mut out = BufWriter::new(&file);
         drive
@@ -77,83 +172,12 @@ fn run_save(command: &SimSave) -> Result<Exit, Failure> {
     Ok(Exit::Fine)
 }
 
-fn explain(target: &str) -> Result<Explanation, Failure> {
-    spec(target)?.explain(read_file).map_err(|error| Failure::Usage(error.to_string()))
-}
-
-fn spec(target: &str) -> Result<Spec, Failure> {
+fn spec(target: &str) -> Result<Spec> {
     let text = if target.starts_with("sim:") { target.to_owned() } else { format!("sim:{target}") };
     let name = target.split_once('?').map_or(target, |(name, _)| name);
     // Other paths are refused: a device opened as a drive's file would be read to its end.
     if name.contains('/') && ![".toml", ".snapshot"].iter().any(|end| name.ends_with(end)) {
         return Err(Failure::Usage(wording::not_a_simulated_drive(target)));
     }
-    Spec::parse(&text).map_err(|error| Failure::Usage(error.to_string()))
-}
-
-fn text(drive: &Explanation, sources: bool, width: usize) -> String {
-    let lines = [format!("{}, {}", drive.model, drive.technology), wording::simulated_drive(drive)];
-    let mut lines = wrap_line(&lines, "", width);
-    lines.push(String::new());
-    lines.extend(diagram::draw(&drive.layers, width));
-    lines.push(String::new());
-    lines.push(wording::SPEED_LIMITS.into());
-    let compresses = drive.causes.contains(&"compression");
-    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, compresses, width)));
-    lines.push(String::new());
-    lines.push("Times".into());
-    let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
-    lines.extend(columns(&times, width));
-    lines.push(String::new());
-    if !drive.inside.is_empty() {
-        lines.push(wording::XRAY_SHOULD_FIND.into());
-        let inside: Vec<_> =
-            drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
-        lines.extend(columns(&inside, width));
-        lines.push(String::new());
-    }
-    lines.extend(wrap_line(&[wording::causes(&drive.causes)], "", width));
-    lines.push(String::new());
-    lines.push(wording::parameters(drive.sources.len(), drive.parameters_assumed, sources));
-    if sources {
-        for sourced in &drive.sources {
-            let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
-            lines.push(format!("  {} = {}{range}", sourced.key, sourced.value));
-            lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
-        }
-    }
-    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
-}
-
-/// The limit, then every bound, with that one marked.
-fn ceiling(ceiling: &Ceiling, compresses: bool, width: usize) -> Vec<String> {
-    let limit = ceiling.limit();
-    let mut lines = wrap_line(&[wording::ceiling(ceiling, compresses)], "  ", width);
-    let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
-    let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
-    let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));
-    for bound in &ceiling.bounds {
-        let mark = if bound == limit { "▶" } else { " " };
-        let method = &bound.method;
-        lines.push(format!(
-            "    {mark} {:by_width$}  {:>value_width$}  {method}",
-            bound.bottleneck, bound.value
-        ));
-    }
-    lines
-}
-
-/// Names in one column, values in another.
-fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
-    /// Width that fits most values, with the gaps before them.
-    const VALUE: usize = 16;
-    let name_width = rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(width - VALUE);
-    let row = |(name, value): &(String, String)| format!("  {name:name_width$}  {value}");
-    rows.iter().map(row).collect()
-}
-
-fn wrap_line(texts: &[String], indent: &str, width: usize) -> Vec<String> {
-    let continued = format!("{indent}  ");
-    let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&continued);
-    texts.iter().flat_map(|text| textwrap::wrap(text, &options)).map(|line| line.into_owned()).collect()
+    Ok(Spec::parse(&text)?)
 }

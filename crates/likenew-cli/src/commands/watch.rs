@@ -1,22 +1,76 @@
-//! `likenew watch`: the activity of every drive, on a screen, as plain tables, or as lines of JSON.
+//! `likenew watch`: the activity of every drive, on a screen, as plain tables, or as lines of JSON; kept in a run folder, and
+//! read from there again.
 
-use std::io::{IsTerminal as _, stdin, stdout};
-use std::path::Path;
+use std::fs::File;
+use std::io::{IsTerminal as _, Write as _, stdin, stdout};
+use std::path::{Path, PathBuf};
 
-use likenew_core::units::Nanos;
+use anyhow::Context as _;
+use clap::Args;
+use likenew_archive::{Archive, LiveWriter, Machine, Record, Run, read_live};
+use likenew_core::drive::{Identity, Kind};
+use likenew_core::instrument::Instrument;
+use likenew_core::plan::Plan;
+use likenew_core::reading::Role;
+use likenew_core::target::{Clock, Geometry};
+use likenew_core::units::{Nanos, amount, parse_duration};
+use likenew_real::clock::wall_date;
 use likenew_real::sampler::Sampler;
+use likenew_report::document::Document;
 use likenew_watch::drive_history::DriveHistory;
-use likenew_watch::drives::Scope;
+use likenew_watch::drives::{Drives, Scope};
+use likenew_watch::findings::Log;
+use likenew_watch::line::Line;
 use likenew_watch::plain;
 use likenew_watch::theme::Theme;
 use likenew_watch::view::{Flow, View};
+use serde::Serialize;
 
-use crate::arguments::Watch;
-use crate::exit::{Exit, Failure};
-use crate::interrupt;
+use super::Command;
+use crate::arguments::{ARCHIVE, OUTPUT, archive_root};
+use crate::exit::{Exit, Failure, Result};
+use crate::measure::options;
+use crate::output_file::OutputFile;
 use crate::screen::{InputEvent, Screen};
-use crate::watch_session::{WatchSession, print_to_reader};
-use crate::{output, wording};
+use crate::{interrupt, output, wording};
+
+/// Live throughput, latency and queue depth of every drive
+#[derive(Debug, Args)]
+pub(crate) struct Watch {
+    /// Drives or partitions (sda, /dev/sda1), or files and folders on them [default: every drive]
+    #[arg(value_name = "DRIVE")]
+    drives: Vec<String>,
+    /// Time between two readings of the counters, at least 10ms
+    #[arg(long, default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
+    interval: Nanos,
+    /// Stop after this time [default: q or Ctrl-C]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
+    time: Option<Nanos>,
+    /// Watch one interval, print it as a table and stop
+    #[arg(long, conflicts_with = "time")]
+    once: bool,
+    /// Also show idle loop devices, RAM disks and empty slots
+    #[arg(long)]
+    all: bool,
+    /// Also show partitions
+    #[arg(long)]
+    partitions: bool,
+    /// Do not ask drives for their temperature: that command, every 10 s, keeps some disks from spinning down
+    #[arg(long)]
+    no_temperature: bool,
+    /// Draw with ASCII characters only [default: where the locale is not UTF-8]
+    #[arg(long, help_heading = OUTPUT)]
+    ascii: bool,
+    /// Write a line of JSON per interval and drive to FILE, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
+    json: Option<PathBuf>,
+    /// Keep every interval in a run folder, for likenew report
+    #[arg(long, help_heading = ARCHIVE)]
+    log: bool,
+    /// Folder of all runs [default: ~/.local/share/likenew/runs]
+    #[arg(long, value_name = "DIR", requires = "log", help_heading = ARCHIVE)]
+    archive: Option<PathBuf>,
+}
 
 /// Shortest interval. Chosen: counters in milliseconds say nothing about less.
 const INTERVAL_MIN: Nanos = Nanos::from_millis(10);
@@ -25,33 +79,36 @@ const SLICE: Nanos = Nanos::from_millis(200);
 /// Columns of a table without a terminal.
 const WIDTH_OF_FILES: usize = 160;
 
-pub(crate) fn run(command: &Watch) -> Result<Exit, Failure> {
-    if command.interval < INTERVAL_MIN {
-        return Err(Failure::Usage(wording::WATCH_INTERVAL.into()));
+impl Command for Watch {
+    fn run(self) -> Result<Exit> {
+        if self.interval < INTERVAL_MIN {
+            return Err(Failure::Usage(wording::WATCH_INTERVAL.into()));
+        }
+        if self.time == Some(Nanos::ZERO) {
+            return Err(Failure::Usage(wording::WATCH_TIME.into()));
+        }
+        let sampler = Sampler::new(!self.no_temperature);
+        let scope = scope(&self, &sampler)?;
+        interrupt::listen_saying(None)?;
+        let env = Theme::from_env(|name| std::env::var(name).ok());
+        let theme = Theme { ascii: env.ascii || self.ascii, ..env };
+        let mut watched = WatchSession::begin(sampler, scope.clone(), &self)?;
+        let shown = match output_kind(&self) {
+            OutputKind::Screen => show(&self, &mut watched, View::new(theme, scope, self.interval)),
+            OutputKind::Tables => print(&self, &mut watched, theme),
+            // Only lines of JSON.
+            OutputKind::Nothing => each_interval(&self, &mut watched, |_| Ok(true)),
+        };
+        // The log is concluded even if showing it failed.
+        let ended = watched.end();
+        let exit = shown?;
+        ended?;
+        Ok(exit)
     }
-    if command.time == Some(Nanos::ZERO) {
-        return Err(Failure::Usage(wording::WATCH_TIME.into()));
-    }
-    let sampler = Sampler::new(!command.no_temperature);
-    let scope = scope(command, &sampler)?;
-    interrupt::listen_saying(None)?;
-    let env = Theme::from_env(|name| std::env::var(name).ok());
-    let theme = Theme { ascii: env.ascii || command.ascii, ..env };
-    let mut watched = WatchSession::begin(sampler, scope.clone(), command)?;
-    let shown = match kind(command) {
-        Kind::Screen => show(command, &mut watched, View::new(theme, scope, command.interval)),
-        Kind::Tables => print(command, &mut watched, theme),
-        Kind::Nothing => print_nothing(command, &mut watched),
-    };
-    // The log is concluded even if showing it failed.
-    let ended = watched.end();
-    let exit = shown?;
-    ended?;
-    Ok(exit)
 }
 
 /// The drives on the command line, by the kernel's names.
-fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
+fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope> {
     let mut scope = Scope { all: command.all, partitions: command.partitions, ..Scope::default() };
     for drive in &command.drives {
         if drive.starts_with("sim:") || drive.starts_with("nop:") {
@@ -67,32 +124,32 @@ fn scope(command: &Watch, sampler: &Sampler) -> Result<Scope, Failure> {
 
 /// The kind of output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum OutputKind {
     Screen,
     Tables,
     Nothing,
 }
 
-fn kind(command: &Watch) -> Kind {
+fn output_kind(command: &Watch) -> OutputKind {
     if command.json.as_deref() == Some(Path::new("-")) {
-        return Kind::Nothing;
+        return OutputKind::Nothing;
     }
     if command.once {
-        return Kind::Tables;
+        return OutputKind::Tables;
     }
     let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     let reason = match (stdout().is_terminal(), stdin().is_terminal()) {
         (true, true) if dumb => wording::WATCH_DUMB,
-        (true, true) => return Kind::Screen,
+        (true, true) => return OutputKind::Screen,
         (false, _) => wording::WATCH_STDOUT,
         (true, false) => wording::WATCH_STDIN,
     };
-    crate::standard_error::note(wording::error(wording::watch_as_tables(reason)));
-    Kind::Tables
+    crate::console::note(wording::error(wording::watch_as_tables(reason)));
+    OutputKind::Tables
 }
 
 /// On a screen, until the user ends it.
-fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit, Failure> {
+fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<Exit> {
     let mut screen = Screen::open()?;
     let (mut last, mut changed) = (watched.now(), true);
     loop {
@@ -127,7 +184,7 @@ fn show(command: &Watch, watched: &mut WatchSession, mut view: View) -> Result<E
 }
 
 /// As a table for each interval.
-fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Exit, Failure> {
+fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Exit> {
     let width = if stdout().is_terminal() { output::width() } else { WIDTH_OF_FILES };
     each_interval(command, watched, |watched| {
         let drives: Vec<&DriveHistory> = watched.drives().in_scope(watched.scope()).collect();
@@ -139,17 +196,12 @@ fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Ex
     })
 }
 
-/// Only lines of JSON.
-fn print_nothing(command: &Watch, watched: &mut WatchSession) -> Result<Exit, Failure> {
-    each_interval(command, watched, |_| Ok(true))
-}
-
 /// Reads after every interval and has it shown, until the user ends it.
 fn each_interval(
     command: &Watch,
     watched: &mut WatchSession,
-    mut show: impl FnMut(&WatchSession) -> Result<bool, Failure>,
-) -> Result<Exit, Failure> {
+    mut show: impl FnMut(&WatchSession) -> Result<bool>,
+) -> Result<Exit> {
     let end = command.time.map_or(Nanos::NEVER, |time| watched.started_at() + time);
     let mut due = watched.started_at();
     loop {
@@ -160,10 +212,234 @@ fn each_interval(
         }
         let goes_on = watched.read()? && show(watched)?;
         if let Some(complaint) = watched.complaint() {
-            crate::standard_error::note(wording::error(complaint));
+            crate::console::note(wording::error(complaint));
         }
         if !goes_on || command.once || watched.now() >= end {
             return Ok(Exit::Fine);
         }
     }
+}
+
+/// The procedure in a watch's plan. It cannot be run.
+const PROCEDURE: &str = "watch";
+/// Bytes of the sectors that the kernel counts.
+const SECTOR: u32 = 512;
+
+/// The drives, and the outputs of each interval.
+struct WatchSession {
+    sampler: Sampler,
+    drives: Drives,
+    scope: Scope,
+    started_at: Nanos,
+    json: Option<Json>,
+    log: Option<WatchLog>,
+    complaint: Option<String>,
+}
+
+/// Where lines of JSON go.
+enum Json {
+    Reader,
+    File(PathBuf, File),
+}
+
+/// A run folder that is being written.
+struct WatchLog {
+    run: Run,
+    live: LiveWriter,
+    log: Log,
+}
+
+/// The settings of a watch, as its plan keeps them.
+#[derive(Serialize)]
+struct Settings<'a> {
+    interval: String,
+    drives: &'a [String],
+    all: bool,
+    partitions: bool,
+}
+
+impl WatchSession {
+    /// Reads the counters for the first time.
+    fn begin(mut sampler: Sampler, scope: Scope, command: &Watch) -> Result<Self> {
+        let json = command.json.as_deref().map(Json::open).transpose()?;
+        let mut drives = Drives::default();
+        drives.take(sampler.read()?);
+        let log = command.log.then(|| WatchLog::begin(&drives, &scope, command)).transpose()?;
+        let started_at = drives.at();
+        Ok(Self { sampler, drives, scope, started_at, json, log, complaint: None })
+    }
+
+    fn drives(&self) -> &Drives {
+        &self.drives
+    }
+
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn started_at(&self) -> Nanos {
+        self.started_at
+    }
+
+    fn now(&self) -> Nanos {
+        self.sampler.now()
+    }
+
+    /// Waits until then, or as long as `goes_on` allows.
+    fn wait(&self, until: Nanos, goes_on: impl Fn() -> bool) {
+        self.sampler.wait(until, goes_on);
+    }
+
+    /// The first error of the log, once.
+    fn complaint(&mut self) -> Option<String> {
+        self.complaint.take()
+    }
+
+    /// Reads the counters again, and passes on the changes. Returns whether the output still has a reader.
+    fn read(&mut self) -> Result<bool> {
+        self.drives.take(self.sampler.read()?);
+        if self.json.is_none() && self.log.is_none() {
+            return Ok(true);
+        }
+        let (date, at_ns) = (wall_date(), self.drives.at().0);
+        let news = self.drives.in_scope(&self.scope).filter(|history| history.is_news());
+        let lines: Vec<Line> = news.map(|history| Line::from_course(history, &date, at_ns)).collect();
+        // A full drive ends the log and not the watch.
+        if let Some(noted) = &mut self.log
+            && let Err(error) = noted.push(&lines)
+        {
+            self.complaint = Some(wording::log_ended(error));
+            self.log = None;
+        }
+        match &mut self.json {
+            Some(json) => json.put(&lines),
+            None => Ok(true),
+        }
+    }
+
+    /// Concludes the log.
+    fn end(self) -> Result<()> {
+        self.log.map_or(Ok(()), WatchLog::end)
+    }
+}
+
+impl Json {
+    fn open(path: &Path) -> Result<Self> {
+        if path == Path::new("-") {
+            return Ok(Self::Reader);
+        }
+        Ok(Self::File(path.to_owned(), OutputFile::begin(path)?.finish()?))
+    }
+
+    /// Returns whether the output still has a reader.
+    fn put(&mut self, lines: &[Line]) -> Result<bool> {
+        let text: String = lines
+            .iter()
+            .map(|line| serde_json::to_string(line).expect("a line is plain values") + "\n")
+            .collect();
+        match self {
+            Self::Reader => print_to_reader(&text),
+            Self::File(path, file) => {
+                let written = file.write_all(text.as_bytes());
+                written.with_context(|| wording::could_not_write(path))?;
+                Ok(true)
+            }
+        }
+    }
+}
+
+/// To standard output; false if its reader has closed it, such as `head`.
+fn print_to_reader(text: &str) -> Result<bool> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into()),
+        Ok(()) => Ok(true),
+    }
+}
+
+impl WatchLog {
+    fn begin(drives: &Drives, scope: &Scope, command: &Watch) -> Result<Self> {
+        let identity = identity(drives, scope);
+        let settings = Settings {
+            interval: likenew_core::units::exact_duration(command.interval),
+            drives: &scope.names,
+            all: scope.all,
+            partitions: scope.partitions,
+        };
+        let plan = Plan::new(PROCEDURE, Some(identity.name.clone()), 0, options(&settings));
+        let geometry = Geometry {
+            capacity: identity.capacity_bytes,
+            block: SECTOR,
+            boundary: None,
+            writable: false,
+            trims: false,
+            carries_data: false,
+            clock: Clock::Wall,
+        };
+        let version = env!("CARGO_PKG_VERSION").to_owned();
+        let instrument =
+            Instrument { version, clock: Clock::Wall, engine: identity.engine.clone(), calibration: None };
+        let machine = Machine::new(wall_date(), identity, geometry, instrument);
+        let archive = Archive::new(archive_root(command.archive.as_deref())?);
+        let run = archive.create(&plan, &machine).map_err(anyhow::Error::new)?;
+        let live = run.live().map_err(anyhow::Error::new)?;
+        Ok(Self { run, live, log: Log::default() })
+    }
+
+    fn push(&mut self, lines: &[Line]) -> Result<(), likenew_archive::ArchiveError> {
+        lines.iter().for_each(|line| self.log.add(line));
+        self.live.push(lines)
+    }
+
+    fn end(self) -> Result<()> {
+        self.live.close().map_err(anyhow::Error::new)?;
+        self.run.conclude(&self.log.findings()).map_err(anyhow::Error::new)?;
+        crate::console::note(wording::log_kept(self.run.path()));
+        Ok(())
+    }
+}
+
+/// All watched drives as one target.
+fn identity(drives: &Drives, scope: &Scope) -> Identity {
+    let histories: Vec<_> = drives.in_scope(scope).collect();
+    let paths: Vec<&str> = histories.iter().map(|history| history.facts().path.as_str()).collect();
+    let name = if scope.names.is_empty() { "every drive".to_owned() } else { paths.join(", ") };
+    let fact = |history: &&likenew_watch::drive_history::DriveHistory| {
+        let facts = history.facts();
+        let model = facts.model.as_deref().unwrap_or("model unknown");
+        (history.name().to_owned(), format!("{model}, {}", amount(facts.capacity_bytes)))
+    };
+    let model = match &histories[..] {
+        [one] => one.facts().model.clone(),
+        _ => None,
+    };
+    let drives_alone =
+        histories.iter().filter(|history| histories.len() == 1 || history.facts().role == Role::Drive);
+    Identity {
+        name,
+        kind: Kind::Device,
+        model,
+        engine: "kernel counters".to_owned(),
+        capacity_bytes: drives_alone.map(|history| history.facts().capacity_bytes).sum(),
+        block_bytes: SECTOR,
+        facts: histories.iter().map(fact).collect(),
+        caveats: histories.iter().flat_map(|history| history.facts().caveats.clone()).collect(),
+        accounting: None,
+    }
+}
+
+/// Whether a run is the log of a watch.
+pub(super) fn is_log(record: &Record) -> bool {
+    record.header.plan.procedure == PROCEDURE
+}
+
+/// The findings of a log, from its lines, so that a killed watch is as good as any.
+pub(super) fn judge(record: &Record) -> Result<Document> {
+    let mut log = Log::default();
+    let complaints = read_live(&record.path, |line: Line| log.add(&line)).map_err(anyhow::Error::new)?;
+    complaints.iter().for_each(|complaint| crate::console::note(wording::error(complaint)));
+    let (header, findings) = (&record.header, log.findings());
+    let (identity, instrument) = (header.machine.identity.clone(), header.machine.instrument.clone());
+    Ok(Document::new(header.plan.clone(), identity, findings, instrument, 0, log.elapsed()))
 }

@@ -1,27 +1,27 @@
-//! Opens a drive for a plan, and refuses what does not fit before anything is measured.
+//! Opens a drive for a plan, or for the rest of a run that was interrupted, and refuses what does not fit before anything is measured.
 
 use std::ops::ControlFlow;
 
-use likenew_archive::{Archive, Machine, Run};
-use likenew_core::drive::Drive;
+use likenew_archive::{Machine, Run};
+use likenew_core::drive::{Drive, Identity};
 use likenew_core::dry_run::DryRun;
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
 use likenew_core::procedure::{Evidence, Procedure, Step};
+use likenew_core::recorder::Stop;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::from_plan;
 use likenew_run::calibrate::calibrate;
+use likenew_run::restore::{RestoreError, RestoreStep, restore};
 
-use super::interrupted_run::{InterruptedRun, refuse_another, restore_state};
 use super::pace::Pace;
-use super::target::Target;
 use super::writes::{Offer, ask_about, wear};
-use super::{Request, archive_root};
-use crate::access::Access;
-use crate::arguments::RunArguments;
-use crate::exit::{Exit, Failure};
-use crate::export::export;
+use super::{Request, Target};
+use crate::exit::{Exit, Failure, Result};
+use crate::plan_file::export;
+use crate::progress::Progress;
+use crate::recordings::Recordings;
 use crate::resolved_target::ResolvedTarget;
 use crate::{output, wording};
 
@@ -53,160 +53,208 @@ pub(super) fn open(
     request: &mut Request<'_>,
     target: &mut Target,
     plan: Plan,
-) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
+) -> Result<ControlFlow<Exit, OpenRun>> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     let does_io = !procedure.only_probes() && request.run_arguments.export.is_none();
     if does_io && !target.lock(request.run_arguments)? {
         return Ok(ControlFlow::Break(Exit::Interrupted));
     }
     let drive = target.resolved.open_for(&*procedure, request.run_arguments)?;
-    match request.interrupted.take() {
-        None => open_new(request, &target.resolved, drive, procedure, plan),
-        Some(run) => open_rest(request, &target.resolved, drive, procedure, run),
-    }
-}
-
-fn open_new(
-    request: &Request<'_>,
-    resolved_target: &ResolvedTarget,
-    mut drive: Box<dyn Drive>,
-    procedure: Box<dyn Procedure>,
-    plan: Plan,
-) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
-    let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    check_first(&*procedure, &evidence, resolved_target)?;
-    let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
-    refuse_absurd(&dry_run, &evidence)?;
-    if let Some(program) = request.run_arguments.export {
-        return Ok(ControlFlow::Break(export(program, &evidence, &dry_run)?));
-    }
-    let pace = Pace::of_kept_run(request, &*procedure, &evidence, &dry_run)?;
-    let dry_run = pace.with_trial(pace.rate(dry_run, &*procedure, &evidence)?);
-    if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
-        return Ok(ControlFlow::Break(exit));
-    }
-    let pace = pace.or_try(resolved_target, &mut drive, &*procedure, &request.run_arguments.execution)?;
-    let dry_run = pace.rate(dry_run, &*procedure, &evidence)?;
-    let instrument = instrument(&*drive, resolved_target, request.access)?;
-    let archive = match archive(&evidence, &instrument, request.run_arguments) {
-        // Facts are shown even to a user who may not write an archive.
-        Err(failure) if request.access.is_facts() => {
-            crate::standard_error::note(wording::run_not_kept(failure));
-            None
+    let (interrupted, target) = (request.interrupted.take(), &target.resolved);
+    match interrupted {
+        None => {
+            let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+            Opening { request, target, drive, procedure, evidence }.begin()
         }
-        archive => archive?,
-    };
-    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
-}
-
-/// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
-fn agree(
-    request: &Request<'_>,
-    resolved_target: &ResolvedTarget,
-    drive: &mut dyn Drive,
-    procedure: &dyn Procedure,
-    evidence: &Evidence,
-    dry_run: &DryRun,
-) -> Result<Option<Exit>, Failure> {
-    let always = procedure.always_confirms();
-    let wear = wear(drive, always, dry_run, resolved_target)?;
-    if !request.run_arguments.estimate {
-        return ask_about(wear, always, request.run_arguments).map(|()| None);
-    }
-    let offer = Offer::new(dry_run, evidence, wear.as_deref());
-    match &request.run_arguments.output.json {
-        Some(path) => {
-            let mut text = serde_json::to_string_pretty(&offer).expect("an offer has only text keys");
-            text.push('\n');
-            output::write_to(path, &text)?;
+        Some(InterruptedRun { run, evidence, instrument, dry_run }) => {
+            Opening { request, target, drive, procedure, evidence }.resume(run, instrument, dry_run)
         }
-        None => output::print(&offer.lines())?,
     }
-    Ok(Some(Exit::Fine))
 }
 
-/// Opens the rest of a run, once its drive is in the state in which it was left.
-fn open_rest(
-    request: &Request<'_>,
-    resolved_target: &ResolvedTarget,
-    mut drive: Box<dyn Drive>,
+/// A drive that is open for a procedure, before anything is measured.
+struct Opening<'a> {
+    request: &'a Request<'a>,
+    target: &'a ResolvedTarget,
+    drive: Box<dyn Drive>,
     procedure: Box<dyn Procedure>,
-    interrupted: InterruptedRun,
-) -> Result<ControlFlow<Exit, OpenRun>, Failure> {
-    let InterruptedRun { run, evidence, instrument, dry_run } = interrupted;
-    refuse_another(&evidence, &drive.identity())?;
-    let pace = Pace::measured(evidence.segments.clone());
-    let dry_run = pace.rate(dry_run, &*procedure, &evidence)?;
-    if let Some(exit) = agree(request, resolved_target, &mut *drive, &*procedure, &evidence, &dry_run)? {
-        return Ok(ControlFlow::Break(exit));
-    }
-    run.cut_after(evidence.segments.len(), evidence.observations.len()).map_err(anyhow::Error::new)?;
-    if let Some(exit) = restore_state(&mut *drive, &evidence)? {
-        return Ok(ControlFlow::Break(exit));
-    }
-    let archive = Some(run);
-    Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
+    evidence: Evidence,
 }
 
-/// Refuses a plan that does not fit before anything is kept or measured.
-fn check_first(
-    procedure: &dyn Procedure,
-    evidence: &Evidence,
-    resolved_target: &ResolvedTarget,
-) -> Result<(), Failure> {
-    match procedure.next(evidence).map_err(Failure::Usage)? {
-        Step::Run(workload) => {
-            if workload.writes() {
-                resolved_target.refuse_writing()?;
+impl Opening<'_> {
+    fn begin(mut self) -> Result<ControlFlow<Exit, OpenRun>> {
+        self.check_first()?;
+        let dry_run = DryRun::plan(&*self.procedure, &self.evidence).map_err(Failure::Usage)?;
+        self.refuse_absurd(&dry_run)?;
+        if let Some(program) = self.request.run_arguments.export {
+            return Ok(ControlFlow::Break(export(program, &self.evidence, &dry_run)?));
+        }
+        let pace = Pace::of_kept_run(self.request, &*self.procedure, &self.evidence, &dry_run)?;
+        let dry_run = pace.with_trial(pace.rate(dry_run, &*self.procedure, &self.evidence)?);
+        if let Some(exit) = self.agree(&dry_run)? {
+            return Ok(ControlFlow::Break(exit));
+        }
+        let run_arguments = self.request.run_arguments;
+        let pace = pace.or_try(self.target, &mut self.drive, &*self.procedure, run_arguments)?;
+        let dry_run = pace.rate(dry_run, &*self.procedure, &self.evidence)?;
+        let instrument = self.instrument()?;
+        let archive = match self.archive(&instrument) {
+            // Facts are shown even to a user who may not write an archive.
+            Err(failure) if self.request.access.is_facts() => {
+                crate::console::note(wording::run_not_kept(failure));
+                None
             }
-            workload.check(&evidence.geometry).map_err(Failure::Usage)
+            archive => archive?,
+        };
+        let Self { drive, procedure, evidence, .. } = self;
+        Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
+    }
+
+    /// The rest of a run, once its drive is in the state in which it was left.
+    fn resume(
+        mut self,
+        run: Run,
+        instrument: Instrument,
+        dry_run: DryRun,
+    ) -> Result<ControlFlow<Exit, OpenRun>> {
+        refuse_another(&self.evidence, &self.drive.identity())?;
+        let pace = Pace::measured(self.evidence.segments.clone());
+        let dry_run = pace.rate(dry_run, &*self.procedure, &self.evidence)?;
+        if let Some(exit) = self.agree(&dry_run)? {
+            return Ok(ControlFlow::Break(exit));
         }
-        Step::Probe(probe) if probe.writes() => resolved_target.refuse_writing(),
-        Step::Probe(_) | Step::Done => Ok(()),
+        let Self { mut drive, procedure, evidence, .. } = self;
+        run.cut_after(evidence.segments.len(), evidence.observations.len()).map_err(anyhow::Error::new)?;
+        if let Some(exit) = restore_state(&mut *drive, &evidence)? {
+            return Ok(ControlFlow::Break(exit));
+        }
+        let archive = Some(run);
+        Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
+    }
+
+    /// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
+    fn agree(&mut self, dry_run: &DryRun) -> Result<Option<Exit>> {
+        let (run_arguments, always) = (self.request.run_arguments, self.procedure.always_confirms());
+        let wear = wear(&mut *self.drive, always, dry_run, self.target)?;
+        if !run_arguments.estimate {
+            return ask_about(wear, always, run_arguments).map(|()| None);
+        }
+        let offer = Offer::new(dry_run, &self.evidence, wear.as_deref());
+        match &run_arguments.output.json {
+            Some(path) => output::write_json(path, &offer)?,
+            None => output::print(&offer.lines())?,
+        }
+        Ok(Some(Exit::Fine))
+    }
+
+    /// Refuses a plan that does not fit before anything is kept or measured.
+    fn check_first(&self) -> Result<()> {
+        match self.procedure.next(&self.evidence).map_err(Failure::Usage)? {
+            Step::Run(workload) => {
+                if workload.writes() {
+                    self.target.refuse_writing()?;
+                }
+                workload.check(&self.evidence.geometry).map_err(Failure::Usage)
+            }
+            Step::Probe(probe) if probe.writes() => self.target.refuse_writing(),
+            Step::Probe(_) | Step::Done => Ok(()),
+        }
+    }
+
+    /// Refuses a plan that would never end, or take months, before anything is measured.
+    fn refuse_absurd(&self, dry_run: &DryRun) -> Result<()> {
+        let DryRun { bytes_moved, bytes_written, elapsed, is_finite, .. } = *dry_run;
+        let much = bytes_moved / self.evidence.geometry.capacity.max(1) >= PASSES_MOST;
+        if is_finite && elapsed <= ELAPSED_MOST && !much {
+            return Ok(());
+        }
+        Err(Failure::Usage(wording::plan_too_long(bytes_moved, bytes_written, elapsed, is_finite)))
+    }
+
+    /// Facts are not timed, so nothing is calibrated for them.
+    fn instrument(&self) -> Result<Instrument> {
+        let clock = if self.target.is_real() { Clock::Wall } else { Clock::Virtual };
+        let engine = self.drive.identity().engine;
+        let calibration = match clock {
+            Clock::Wall if !self.request.access.is_facts() => {
+                let mut limits = calibrate(&mut likenew_real::nop::Nop::new())?;
+                let is_ring = engine.contains("io_uring");
+                limits.added_latency = is_ring.then(likenew_real::uring::added_latency).flatten();
+                Some(limits)
+            }
+            Clock::Wall | Clock::Virtual => None,
+        };
+        Ok(Instrument { version: env!("CARGO_PKG_VERSION").to_owned(), clock, engine, calibration })
+    }
+
+    fn archive(&self, instrument: &Instrument) -> Result<Option<Run>> {
+        let run_arguments = self.request.run_arguments;
+        if run_arguments.archive_arguments.no_archive {
+            return Ok(None);
+        }
+        let Evidence { identity, geometry, plan, .. } = &self.evidence;
+        let date = likenew_real::clock::wall_date();
+        let machine = Machine::new(date, identity.clone(), geometry.clone(), instrument.clone());
+        let machine = machine.with_settings(run_arguments.settings());
+        let archive = run_arguments.archive_arguments.folder.archive()?;
+        Ok(Some(archive.create(plan, &machine).map_err(anyhow::Error::new)?))
     }
 }
 
-/// Refuses a plan that would never end, or take months, before anything is measured.
-fn refuse_absurd(dry_run: &DryRun, evidence: &Evidence) -> Result<(), Failure> {
-    let DryRun { bytes_moved, bytes_written, elapsed, is_finite, .. } = dry_run;
-    let much = *bytes_moved / evidence.geometry.capacity.max(1) >= PASSES_MOST;
-    if *is_finite && *elapsed <= ELAPSED_MOST && !much {
-        return Ok(());
-    }
-    Err(Failure::Usage(wording::plan_too_long(*bytes_moved, *bytes_written, *elapsed, *is_finite)))
+/// A run in the archive that has not come to its end.
+pub(crate) struct InterruptedRun {
+    pub(crate) run: Run,
+    /// The evidence up to now.
+    pub(crate) evidence: Evidence,
+    /// As it was at the beginning of the run.
+    pub(crate) instrument: Instrument,
+    /// The rest of the run.
+    pub(crate) dry_run: DryRun,
 }
 
-/// Facts are not timed, so nothing is calibrated for them.
-fn instrument(
-    drive: &dyn Drive,
-    resolved_target: &ResolvedTarget,
-    access: Access<'_>,
-) -> Result<Instrument, Failure> {
-    let clock = if resolved_target.is_real() { Clock::Wall } else { Clock::Virtual };
-    let calibration = match clock {
-        Clock::Wall if !access.is_facts() => {
-            let mut limits = calibrate(&mut likenew_real::nop::Nop::new())?;
-            let is_ring = drive.identity().engine.contains("io_uring");
-            limits.added_latency = is_ring.then(likenew_real::uring::added_latency).flatten();
-            Some(limits)
-        }
-        Clock::Wall | Clock::Virtual => None,
+/// Refuses to continue a run on another drive.
+fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<()> {
+    let then = &evidence.identity;
+    let text = |of: &Identity| {
+        wording::drive_with_model(&of.name, of.model.as_deref(), of.capacity_bytes, of.block_bytes)
     };
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    Ok(Instrument { version, clock, engine: drive.identity().engine, calibration })
+    let same = then.kind == now.kind && text(then) == text(now);
+    same.then_some(()).ok_or_else(|| Failure::Refused(wording::another_drive(&text(then), &text(now))))
 }
 
-fn archive(
-    evidence: &Evidence,
-    instrument: &Instrument,
-    run_arguments: &RunArguments,
-) -> Result<Option<Run>, Failure> {
-    if run_arguments.archive_arguments.no_archive {
-        return Ok(None);
+/// Restores the drive's state. Nothing is measured until then, so stopping loses nothing. Returns an exit if
+/// the user stopped it.
+fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>> {
+    crate::console::note(wording::going_on(evidence.segments.len(), evidence.observations.len()));
+    let progress = std::cell::RefCell::new(Progress::new());
+    let begins = |step: &RestoreStep, done, all| {
+        let name = match step {
+            RestoreStep::Run(workload) => &*workload.name,
+            RestoreStep::Probe(probe) => probe.name(),
+        };
+        progress.borrow_mut().on_begin(name);
+        progress.borrow().set_share(done, all);
+    };
+    let Evidence { segments, observations, .. } = evidence;
+    let mut recordings = Recordings::default();
+    let restored = restore(
+        drive,
+        segments,
+        observations,
+        begins,
+        &mut |replay_spec| recordings.open(replay_spec),
+        &mut || Box::new(progress.borrow().recorder()),
+    );
+    progress.borrow().finish();
+    match restored {
+        Ok(()) => Ok(None),
+        Err(RestoreError::Stopped(Stop::Interrupted)) => {
+            crate::console::note(wording::STOPPED_RESTORING);
+            Ok(Some(Exit::Interrupted))
+        }
+        Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),
+        Err(RestoreError::Run(error)) => Err(error.into()),
+        Err(RestoreError::LabError(lab_error)) => Err(lab_error.into()),
+        Err(error @ RestoreError::Stopped(_)) => Err(Failure::Other(error.into())),
     }
-    let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
-    let machine = Machine::new(likenew_real::clock::wall_date(), identity, geometry, instrument.clone())
-        .with_settings(run_arguments.settings());
-    let archive = Archive::new(archive_root(run_arguments.archive_arguments.archive.as_deref())?);
-    Ok(Some(archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?))
 }

@@ -11,13 +11,12 @@ use likenew_metrics::Attempt;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
 
-use super::Request;
 use super::open_run::OpenRun;
 use super::pace::Pace;
-use super::target::Target;
 use super::writes::{announce_text, estimate};
+use super::{Request, Target};
 use crate::arguments::ExecutionArguments;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, Result};
 use crate::output::FailedTarget;
 use crate::progress::{self, Progress};
 use crate::progress_event::ProgressEvent;
@@ -33,7 +32,7 @@ pub(super) struct Outcome {
     /// `None` if nothing was measured. A plan may measure nothing; then its findings follow from its settings.
     pub(super) report: Option<RunReport>,
     pub(super) exit: Exit,
-    end: Result<End, Failure>,
+    end: Result<End>,
     /// Results are shown even if they could not be kept.
     unkept: Option<Failure>,
     /// A drive that does not answer, and its lock: closing it may never end, so that comes last.
@@ -46,7 +45,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let run_arguments = &request.run_arguments.execution;
     let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
-        crate::standard_error::note(announcement);
+        crate::console::note(announcement);
     }
     progress::report(&ProgressEvent::Run {
         procedure: &evidence.plan.procedure,
@@ -70,10 +69,10 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
-            crate::standard_error::note(wording::run_kept(run.path()));
+            crate::console::note(wording::run_kept(run.path()));
         }
         if !is_complete {
-            crate::standard_error::note(wording::resume_hint(run.path()));
+            crate::console::note(wording::resume_hint(run.path()));
         }
     }
     let unkept = kept.err().map(|error| Failure::Other(error.into()));
@@ -115,16 +114,16 @@ impl Outcome {
     pub(super) fn print_end(&self, is_alone: bool) {
         let is_fine = matches!(self.end, Ok(End::Complete)) && self.unkept.is_none();
         if !is_alone && !is_fine {
-            crate::standard_error::note(format_args!("{}:", self.typed));
+            crate::console::note(format_args!("{}:", self.typed));
         }
         match (&self.end, &self.unkept) {
             (Ok(end), None) => print_end(end),
             (Ok(end), Some(unkept)) => {
                 print_end(end);
-                crate::standard_error::note(unkept.message());
+                crate::console::note(unkept.message());
             }
             // What it measured could not be kept, so its result could not either: that is said once.
-            (Err(failure), _) => crate::standard_error::note(failure.message()),
+            (Err(failure), _) => crate::console::note(failure.message()),
         }
     }
 }
@@ -149,10 +148,10 @@ fn reason(end: &End) -> Option<String> {
 fn print_end(end: &End) {
     let Some(reason) = reason(end) else { return };
     let message = if matches!(end, End::Interrupted) { reason } else { wording::error(reason) };
-    crate::standard_error::note(message);
+    crate::console::note(message);
     let is_full = |errno| std::io::Error::from_raw_os_error(errno).kind() == std::io::ErrorKind::StorageFull;
     if matches!(end, End::Failed(Stop::Failed { errno, .. }) if is_full(*errno)) {
-        crate::standard_error::note(wording::DISK_FULL);
+        crate::console::note(wording::DISK_FULL);
     }
 }
 
@@ -163,7 +162,7 @@ fn follow(
     archive: Option<&mut Run>,
     (dry_run, pace): (&DryRun, &Pace),
     run_arguments: &ExecutionArguments,
-) -> Result<End, Failure> {
+) -> Result<End> {
     let samples = match &archive {
         Some(run) if run_arguments.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,

@@ -16,9 +16,9 @@ use likenew_real::nop::Nop;
 use likenew_run::forecast::Forecast;
 use likenew_run::run::run;
 
-use super::{Request, archive_root};
+use super::Request;
 use crate::arguments::ExecutionArguments;
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::resolved_target::ResolvedTarget;
 
 /// How much slower than the assumed drive one is that the estimate has to hold for. Chosen: hard disks and sticks.
@@ -62,7 +62,7 @@ impl Pace {
         procedure: &dyn Procedure,
         evidence: &Evidence,
         dry_run: &DryRun,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
             return Ok(Self::default());
         }
@@ -83,11 +83,11 @@ impl Pace {
     /// The drive cannot be opened again.
     pub(super) fn or_try(
         self,
-        resolved_target: &ResolvedTarget,
+        target: &ResolvedTarget,
         drive: &mut Box<dyn Drive>,
         procedure: &dyn Procedure,
         run_arguments: &ExecutionArguments,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         if !self.is_wanted {
             return Ok(self);
         }
@@ -96,10 +96,10 @@ impl Pace {
         }
         // One drive at a time has the folder's lock.
         *drive = Box::new(Nop::new());
-        *drive = resolved_target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
+        *drive = target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
         let segments = tried(&mut **drive, Op::Write);
         *drive = Box::new(Nop::new());
-        *drive = resolved_target.open_for(procedure, run_arguments)?;
+        *drive = target.open_for(procedure, run_arguments)?;
         Ok(Self { segments, ..self })
     }
 
@@ -112,7 +112,7 @@ impl Pace {
         dry_run: DryRun,
         procedure: &dyn Procedure,
         evidence: &Evidence,
-    ) -> Result<DryRun, Failure> {
+    ) -> Result<DryRun> {
         if self.segments.is_empty() {
             return Ok(dry_run);
         }
@@ -138,8 +138,8 @@ impl Pace {
 
 /// What the newest run on this target measured that was kept.
 fn kept_segments(request: &Request<'_>, evidence: &Evidence) -> Vec<Segment> {
-    let root = archive_root(request.run_arguments.archive_arguments.archive.as_deref());
-    let runs = root.ok().and_then(|root| Archive::new(root).folders().ok()).unwrap_or_default();
+    let archive = request.run_arguments.archive_arguments.folder.archive().ok();
+    let runs = archive.and_then(|archive| archive.folders().ok()).unwrap_or_default();
     let is_of_target =
         |record: &likenew_archive::Record| record.header.machine.identity.name == evidence.identity.name;
     let records = runs.iter().rev().take(RUNS_MOST).filter_map(|folder| Archive::open(folder).ok());

@@ -1,20 +1,25 @@
-//! What a run will write: announced before it, and confirmed where that wears flash.
+//! What a run will write: announced before it, confirmed where that wears flash, and logged where a real drive is changed as a whole.
 
 use std::path::Path;
 
+use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
 use likenew_core::drive::{Drive, Kind, LaneRequirements};
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
+use likenew_real::clock::wall_date;
+use likenew_real::consent::{Agreement, Loss, UnusedSpace};
+use likenew_real::open::PathKind;
 use serde::Serialize;
 
 use crate::arguments::ExecutionArguments;
-use crate::exit::Failure;
+use crate::exit::{Exit, Failure, Result};
 use crate::progress_event::RunEstimate;
-use crate::resolved_target::ResolvedTarget;
-use crate::{prompt, wording};
+use crate::resolved_target::{Permission, ResolvedTarget};
+use crate::{console, wording};
 
 /// More bytes than this are written to a real drive only after a question.
 const WRITE_CONFIRM_BYTES: u64 = 4 << 30;
@@ -116,16 +121,16 @@ pub(super) fn wear(
     drive: &mut dyn Drive,
     always: bool,
     dry_run: &DryRun,
-    resolved_target: &ResolvedTarget,
-) -> Result<Option<String>, Failure> {
+    target: &ResolvedTarget,
+) -> Result<Option<String>> {
     let written = WriteEstimate::from_dry_run(dry_run, &drive.identity().name);
     let most = written.bytes_max();
     let asks = always || most > WRITE_CONFIRM_BYTES;
     if !asks
-        || !resolved_target.is_real()
-        || !resolved_target.is_writable()
+        || !target.is_real()
+        || !target.is_writable()
         || most == 0
-        || matches!(resolved_target, ResolvedTarget::Nop)
+        || matches!(target, ResolvedTarget::Nop)
     {
         return Ok(None);
     }
@@ -141,25 +146,115 @@ pub(super) fn ask_about(
     what: Option<String>,
     always: bool,
     run_arguments: &ExecutionArguments,
-) -> Result<(), Failure> {
+) -> Result<()> {
     let Some(what) = what else { return Ok(()) };
     if run_arguments.yes {
         if always {
-            crate::standard_error::note(what);
+            crate::console::note(what);
         }
         return Ok(());
     }
-    if prompt::is_interactive() && prompt::confirm(&wording::confirm(&what))? {
+    if console::is_interactive() && console::confirm(&wording::confirm(&what))? {
         return Ok(());
     }
     Err(Failure::Refused(wording::not_confirmed(&what)))
 }
 
 /// What intended writes cost the drive.
-fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String, Failure> {
+fn cost(drive: &mut dyn Drive, bytes: u64) -> Result<String> {
     let identity = drive.identity();
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: identity.block_bytes };
     let wear = drive.lanes(&need)?.first_mut().and_then(|lane| lane.health().wear_percent);
     let times = bytes as f64 / identity.capacity_bytes.max(1) as f64;
     Ok(wording::aging_wears_flash(bytes, &identity.name, times, identity.capacity_bytes, wear))
+}
+
+/// A step in the log.
+pub(super) struct AuditedStep {
+    log: AuditLog,
+    step: AuditStep,
+}
+
+/// Logs what will be done to a drive that the caller has locked, `action` as data and `request` in words. For a
+/// simulated drive nothing is logged.
+///
+/// # Errors
+/// The log cannot be written.
+pub(super) fn begin_audited(
+    target: &ResolvedTarget,
+    action: &str,
+    request: &str,
+) -> Result<Option<AuditedStep>> {
+    let Some(path) = target.path() else { return Ok(None) };
+    let place = AuditLog::default_path(|name| std::env::var_os(name)).map_err(anyhow::Error::new)?;
+    let mut log = AuditLog::open(place).map_err(anyhow::Error::new)?;
+    let step = log.begin(entry(target, path, action, request)?).map_err(anyhow::Error::new)?;
+    Ok(Some(AuditedStep { log, step }))
+}
+
+impl AuditedStep {
+    /// Logs how it ended.
+    ///
+    /// # Errors
+    /// The log cannot be written.
+    pub(super) fn end(self, exit: Exit, findings: Option<&Findings>) -> Result<()> {
+        let Self { mut log, step } = self;
+        let done = findings.map_or_else(StepProgress::default, StepProgress::from_findings);
+        let outcome = AuditOutcome {
+            complete: matches!(exit, Exit::Fine | Exit::Problem),
+            message: format!("exit code {}", exit as i32),
+            bytes_asked: done.bytes_asked,
+            bytes_done: done.bytes,
+        };
+        Ok(log.end(step, wall_date(), outcome).map_err(anyhow::Error::new)?)
+    }
+}
+
+/// The work done, and the work announced.
+#[derive(Clone, Copy, Default)]
+struct StepProgress {
+    bytes_asked: u64,
+    bytes: u64,
+}
+
+impl StepProgress {
+    /// The sum of all steps.
+    fn from_findings(findings: &Findings) -> Self {
+        let rows = findings.tables.get("steps");
+        let sum = |key| rows.into_iter().flatten().filter_map(|row| row.get(key)?.as_u64()).sum::<u64>();
+        Self { bytes_asked: sum("bytes") + sum("skipped_bytes"), bytes: sum("bytes") }
+    }
+}
+
+fn entry(target: &ResolvedTarget, path: &Path, action: &str, request: &str) -> Result<AuditEntry> {
+    let of_device = |agreement: &Agreement, destroy| -> Result<_> {
+        let Loss { id, model, bytes, .. } = Loss::at(path)?;
+        Ok((Some(id), model, bytes, AuditConsent { id: agreement.id.clone(), destroy }))
+    };
+    let (id, model, bytes, consent) = match target {
+        ResolvedTarget::Path(_, PathKind::Folder { .. }, Permission::Preserve(agreement, _)) => {
+            let UnusedSpace { id, model, .. } = UnusedSpace::in_folder(path)?;
+            (Some(id), model, 0, AuditConsent { id: agreement.id.clone(), destroy: Vec::new() })
+        }
+        ResolvedTarget::Path(.., Permission::Preserve(agreement, _)) => of_device(agreement, Vec::new())?,
+        ResolvedTarget::Path(.., Permission::Overwrite(agreement)) => {
+            of_device(agreement, agreement.destroy.clone())?
+        }
+        _ => (None, None, 0, AuditConsent::default()),
+    };
+    let (id, id_kind) = id.map_or_else(Default::default, |id| (id.text, id.kind.to_owned()));
+    let drive = AuditedDrive { id, id_kind, model, firmware: None, path: path.to_owned(), bytes };
+    Ok(AuditEntry {
+        schema: 0,
+        at: wall_date(),
+        likenew: env!("CARGO_PKG_VERSION").to_owned(),
+        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
+        process: 0,
+        step: 0,
+        action: action.to_owned(),
+        request: request.to_owned(),
+        drive,
+        consent,
+        outcome: None,
+    })
 }

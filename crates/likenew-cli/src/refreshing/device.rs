@@ -17,9 +17,8 @@ use likenew_refresh::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::timed_store::{TimedStore, WriteTimer};
-use super::{find_interrupted_refresh, report_salvage, to_fix_report};
-use crate::exit::Failure;
+use super::{TimedStore, WriteTimer, find_interrupted_refresh, report_salvage, to_fix_report};
+use crate::exit::{Failure, Result};
 use crate::interrupt;
 use crate::wording::{not_a_path, refresh as wording};
 
@@ -40,7 +39,7 @@ impl DeviceRefresh {
     ///
     /// # Errors
     /// There is no such place on another drive.
-    pub(crate) fn new(path: &Path, agreement: Agreement, journal: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(crate) fn new(path: &Path, agreement: Agreement, journal: Option<PathBuf>) -> Result<Self> {
         let journal = match journal {
             Some(journal) => std::path::absolute(&journal)
                 .map_err(|error| Failure::Usage(not_a_path(journal.display(), error)))?,
@@ -76,7 +75,7 @@ impl DeviceRefresh {
         let timer = RefCell::new(self.timer(path, RewriteSettings::default()));
         let resumed = self.resume(&mut store, None, &timer)?;
         if resumed.is_some_and(|fix_report| fix_report.end == FixEnd::Complete) {
-            crate::standard_error::note(wording::completed(path.display()));
+            crate::console::note(wording::completed(path.display()));
         }
         Ok(())
     }
@@ -151,7 +150,7 @@ impl DeviceRefresh {
             }
             State::Changed(file) => {
                 file.remove().map_err(refused)?;
-                crate::standard_error::note(wording::DEVICE_CHANGED_SINCE);
+                crate::console::note(wording::DEVICE_CHANGED_SINCE);
                 return Ok(None);
             }
         };

@@ -25,8 +25,7 @@ use likenew_refresh::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::timed_store::{TimedStore, WriteTimer};
-use super::{find_interrupted_refresh, report_salvage};
+use super::{TimedStore, WriteTimer, find_interrupted_refresh, report_salvage};
 use crate::interrupt;
 use crate::wording::refresh as wording;
 
@@ -106,9 +105,9 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
 pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
     if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
-        crate::standard_error::note(wording::completed(&file));
+        crate::console::note(wording::completed(&file));
         if is_newer {
-            crate::standard_error::note(wording::newer_time(&file));
+            crate::console::note(wording::newer_time(&file));
         }
     }
     Ok(())

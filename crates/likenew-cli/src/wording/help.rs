@@ -22,22 +22,260 @@ All commands: likenew --help
 /// What the program does, in a line.
 pub(crate) const ABOUT: &str = "Measures a drive, says why it is slow, and restores it.";
 
-/// Commands by purpose.
-pub(crate) const GROUPS: [(&str, &[&str]); 6] = [
-    ("Answer", &["check", "recondition", "verify", "trim", "facts"]),
-    ("Measure", &["bench", "sweep", "surface", "fill", "endure", "age", "data", "cache", "apps"]),
-    ("Explain", &["xray", "model"]),
-    ("Record", &["watch", "record", "replay", "import"]),
-    ("Simulate", &["drives", "sim"]),
-    ("Manage", &["report", "compare", "history", "serve", "judge", "export", "resume", "run", "help"]),
+/// The name of a command, and ways to use it.
+pub(crate) type CommandExamples = (&'static str, [&'static str; 3]);
+
+/// Commands by purpose, each with three ways to use it.
+pub(crate) const GROUPS: [(&str, &[CommandExamples]); 6] = [
+    (
+        "Answer",
+        &[
+            (
+                "check",
+                [
+                    "likenew check ~/data",
+                    "likenew check /dev/sda --advertised read=550MB/s,write=520MB/s",
+                    "likenew check 'sim:intel-x25-m-80gb?state=used&trim=off' --details",
+                ],
+            ),
+            (
+                "recondition",
+                [
+                    "likenew recondition ~/data --dry-run",
+                    "likenew recondition ~/data",
+                    "likenew recondition 'sim:intel-x25-m-80gb?state=used&fill=0.5'",
+                ],
+            ),
+            (
+                "verify",
+                [
+                    "likenew verify /media/stick",
+                    "likenew verify sim:fake-stick-512gb --quick",
+                    "likenew verify /dev/sdb --consent ID",
+                ],
+            ),
+            (
+                "trim",
+                [
+                    "likenew trim ~/data",
+                    "likenew trim ~/data --no-worth",
+                    "likenew trim 'sim:tlc-nvme-1tb?state=used'",
+                ],
+            ),
+            (
+                "facts",
+                ["likenew facts ~/data", "likenew facts --all", "likenew facts /dev/nvme0n1 --origins"],
+            ),
+        ],
+    ),
+    (
+        "Measure",
+        &[
+            (
+                "bench",
+                [
+                    "likenew bench ~/data",
+                    "likenew bench /dev/nvme0n1 --op read --json bench.json",
+                    "likenew bench ~/data --rwmixread 70 --runtime 10s -o bench.html",
+                ],
+            ),
+            (
+                "sweep",
+                [
+                    "likenew sweep ~/data",
+                    "likenew sweep ~/data --bs 512..1M --iodepth 1..256 --pattern random",
+                    "likenew sweep sim:tlc-nvme-1tb --op read -o sweep.html",
+                ],
+            ),
+            (
+                "surface",
+                [
+                    "likenew surface /dev/sda",
+                    "likenew surface /dev/sda --whole",
+                    "likenew surface sim:wd6400aaks --points 200 --details",
+                ],
+            ),
+            (
+                "fill",
+                [
+                    "likenew fill ~/data",
+                    "likenew fill ~/data --one-file --read-back",
+                    "likenew fill sim:tlc-nvme-1tb --passes until-steady",
+                ],
+            ),
+            (
+                "endure",
+                [
+                    "likenew endure ~/data --span 25%",
+                    "likenew endure sim:intel-x25-m-80gb --test snia-wsat",
+                    "likenew endure sim:tiny-flash --op write --fills 4",
+                ],
+            ),
+            (
+                "age",
+                [
+                    "likenew age sim:intel-x25-m-80gb",
+                    "likenew age ~/data --recipe overwrite --span 20GiB",
+                    "likenew age sim:tiny-flash --recipe churn --idle 10min",
+                ],
+            ),
+            (
+                "data",
+                [
+                    "likenew data ~/data",
+                    "likenew data ~/data --files ~/Documents",
+                    "likenew data ~/data --files ~/Documents --scan-only",
+                ],
+            ),
+            (
+                "cache",
+                [
+                    "likenew cache ~/data",
+                    "likenew cache ~/data --pattern random --bs 4k --iodepth 1",
+                    "likenew cache sim:wd6400aaks --details",
+                ],
+            ),
+            (
+                "apps",
+                [
+                    "likenew apps ~/data",
+                    "likenew apps sim:tlc-nvme-1tb --app pcmark8 --passes 1",
+                    "likenew apps sim:intel-x25-m-80gb --consistency --minutes 0.1",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Explain",
+        &[
+            (
+                "xray",
+                [
+                    "likenew xray ~/data",
+                    "likenew xray 'sim:intel-x25-m-80gb?state=used'",
+                    "likenew xray sim:generated-17 --only medium,mapping",
+                ],
+            ),
+            (
+                "model",
+                [
+                    "likenew model /dev/sda",
+                    "likenew model ~/data --op read --runtime 2min",
+                    "likenew model sim:wd6400aaks --details",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Record",
+        &[
+            (
+                "watch",
+                ["likenew watch", "likenew watch sda nvme0n1 --interval 500ms", "likenew watch --once"],
+            ),
+            (
+                "record",
+                [
+                    "sudo likenew record / --out day.csv.zst --time 8h",
+                    "sudo likenew record /dev/nvme0n1 /dev/sda --out day.csv.zst",
+                    "sudo likenew record ~/data --out hour.csv --bytes 10GiB",
+                ],
+            ),
+            (
+                "replay",
+                [
+                    "likenew replay ~/data --trace day.csv.zst",
+                    "likenew replay sim:wd6400aaks sim:tlc-nvme-1tb --trace day.csv.zst --idle-max 1s",
+                    "likenew replay /dev/sda --trace day.csv.zst --reads-only --mode fast",
+                ],
+            ),
+            (
+                "import",
+                [
+                    "likenew import fio result.json",
+                    "likenew import trace day.csv.zst",
+                    "likenew import run check.likenew",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Simulate",
+        &[
+            ("drives", ["likenew drives", "likenew drives --json -", "likenew drives --json drives.json"]),
+            (
+                "sim",
+                [
+                    "likenew sim show intel-x25-m-80gb",
+                    "likenew sim serve 'tlc-nvme-1tb?state=used'",
+                    "likenew sim calibrate RUN RUN RUN --output my-drive.toml",
+                ],
+            ),
+        ],
+    ),
+    (
+        "Manage",
+        &[
+            (
+                "report",
+                [
+                    "likenew report --details",
+                    "likenew report --last 2 -o report.html",
+                    "likenew report --list",
+                ],
+            ),
+            (
+                "compare",
+                [
+                    "likenew compare RUN RUN",
+                    "likenew compare --last 2 --details",
+                    "likenew compare /dev/sda /dev/sdb",
+                ],
+            ),
+            ("history", ["likenew history", "likenew history /dev/sda", "likenew history --details"]),
+            (
+                "serve",
+                [
+                    "likenew serve",
+                    "likenew serve --listen 127.0.0.1:0",
+                    "likenew serve --listen 192.0.2.7:7373 --token-file secret --name lab.example",
+                ],
+            ),
+            (
+                "judge",
+                ["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"],
+            ),
+            (
+                "export",
+                [
+                    "likenew export RUN check.likenew",
+                    "likenew export RUN check.likenew && likenew import run check.likenew",
+                    "likenew export --archive ~/runs RUN check.likenew",
+                ],
+            ),
+            (
+                "resume",
+                ["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"],
+            ),
+            (
+                "run",
+                [
+                    "likenew bench ~/data --plan > plan.toml && likenew run plan.toml",
+                    "likenew run plan.toml ~/other",
+                    "likenew run plan.toml --export fio > plan.fio",
+                ],
+            ),
+            ("help", ["likenew help check", "likenew help slc_cache", "likenew help --write manual"]),
+        ],
+    ),
 ];
 
 /// What `likenew --help` prints.
-pub(crate) fn commands(command: &clap::Command) -> String {
+pub(crate) fn overview(command: &clap::Command) -> String {
     let mut text = format!("{ABOUT}\n\nUsage: {USAGE}\n");
-    for (title, names) in GROUPS {
+    for (title, commands) in GROUPS {
         let _ = write!(text, "\n{title}:\n");
-        for name in names {
+        for (name, _) in commands {
             let about = command.find_subcommand(name).and_then(clap::Command::get_about);
             let about = about.map(ToString::to_string).unwrap_or_default();
             let _ = writeln!(text, "  {name:12} {about}");
@@ -80,205 +318,6 @@ pub(crate) const EXIT_CODES: [(u8, &str); 6] = [
     (130, "interrupted"),
 ];
 
-/// Ways to use each command.
-const EXAMPLES: [(&str, [&str; 3]); 31] = [
-    (
-        "check",
-        [
-            "likenew check ~/data",
-            "likenew check /dev/sda --advertised read=550MB/s,write=520MB/s",
-            "likenew check 'sim:intel-x25-m-80gb?state=used&trim=off' --details",
-        ],
-    ),
-    (
-        "recondition",
-        [
-            "likenew recondition ~/data --dry-run",
-            "likenew recondition ~/data",
-            "likenew recondition 'sim:intel-x25-m-80gb?state=used&fill=0.5'",
-        ],
-    ),
-    (
-        "bench",
-        [
-            "likenew bench ~/data",
-            "likenew bench /dev/nvme0n1 --op read --json bench.json",
-            "likenew bench ~/data --rwmixread 70 --runtime 10s -o bench.html",
-        ],
-    ),
-    (
-        "sweep",
-        [
-            "likenew sweep ~/data",
-            "likenew sweep ~/data --bs 512..1M --iodepth 1..256 --pattern random",
-            "likenew sweep sim:tlc-nvme-1tb --op read -o sweep.html",
-        ],
-    ),
-    (
-        "surface",
-        [
-            "likenew surface /dev/sda",
-            "likenew surface /dev/sda --whole",
-            "likenew surface sim:wd6400aaks --points 200 --details",
-        ],
-    ),
-    (
-        "fill",
-        [
-            "likenew fill ~/data",
-            "likenew fill ~/data --one-file --read-back",
-            "likenew fill sim:tlc-nvme-1tb --passes until-steady",
-        ],
-    ),
-    (
-        "endure",
-        [
-            "likenew endure ~/data --span 25%",
-            "likenew endure sim:intel-x25-m-80gb --test snia-wsat",
-            "likenew endure sim:tiny-flash --op write --fills 4",
-        ],
-    ),
-    (
-        "age",
-        [
-            "likenew age sim:intel-x25-m-80gb",
-            "likenew age ~/data --recipe overwrite --span 20GiB",
-            "likenew age sim:tiny-flash --recipe churn --idle 10min",
-        ],
-    ),
-    (
-        "data",
-        [
-            "likenew data ~/data",
-            "likenew data ~/data --files ~/Documents",
-            "likenew data ~/data --files ~/Documents --scan-only",
-        ],
-    ),
-    (
-        "cache",
-        [
-            "likenew cache ~/data",
-            "likenew cache ~/data --pattern random --bs 4k --iodepth 1",
-            "likenew cache sim:wd6400aaks --details",
-        ],
-    ),
-    (
-        "trim",
-        [
-            "likenew trim ~/data",
-            "likenew trim ~/data --no-worth",
-            "likenew trim 'sim:tlc-nvme-1tb?state=used'",
-        ],
-    ),
-    (
-        "xray",
-        [
-            "likenew xray ~/data",
-            "likenew xray 'sim:intel-x25-m-80gb?state=used'",
-            "likenew xray sim:generated-17 --only medium,mapping",
-        ],
-    ),
-    (
-        "verify",
-        [
-            "likenew verify /media/stick",
-            "likenew verify sim:fake-stick-512gb --quick",
-            "likenew verify /dev/sdb --consent ID",
-        ],
-    ),
-    (
-        "model",
-        [
-            "likenew model /dev/sda",
-            "likenew model ~/data --op read --runtime 2min",
-            "likenew model sim:wd6400aaks --details",
-        ],
-    ),
-    (
-        "replay",
-        [
-            "likenew replay ~/data --trace day.csv.zst",
-            "likenew replay sim:wd6400aaks sim:tlc-nvme-1tb --trace day.csv.zst --idle-max 1s",
-            "likenew replay /dev/sda --trace day.csv.zst --reads-only --mode fast",
-        ],
-    ),
-    (
-        "apps",
-        [
-            "likenew apps ~/data",
-            "likenew apps sim:tlc-nvme-1tb --app pcmark8 --passes 1",
-            "likenew apps sim:intel-x25-m-80gb --consistency --minutes 0.1",
-        ],
-    ),
-    (
-        "run",
-        [
-            "likenew bench ~/data --plan > plan.toml && likenew run plan.toml",
-            "likenew run plan.toml ~/other",
-            "likenew run plan.toml --export fio > plan.fio",
-        ],
-    ),
-    (
-        "record",
-        [
-            "sudo likenew record / --out day.csv.zst --time 8h",
-            "sudo likenew record /dev/nvme0n1 /dev/sda --out day.csv.zst",
-            "sudo likenew record ~/data --out hour.csv --bytes 10GiB",
-        ],
-    ),
-    ("facts", ["likenew facts ~/data", "likenew facts --all", "likenew facts /dev/nvme0n1 --origins"]),
-    ("watch", ["likenew watch", "likenew watch sda nvme0n1 --interval 500ms", "likenew watch --once"]),
-    ("drives", ["likenew drives", "likenew drives --json -", "likenew drives --json drives.json"]),
-    (
-        "sim",
-        [
-            "likenew sim show intel-x25-m-80gb",
-            "likenew sim serve 'tlc-nvme-1tb?state=used'",
-            "likenew sim calibrate RUN RUN RUN --output my-drive.toml",
-        ],
-    ),
-    (
-        "report",
-        ["likenew report --details", "likenew report --last 2 -o report.html", "likenew report --list"],
-    ),
-    (
-        "compare",
-        [
-            "likenew compare RUN RUN",
-            "likenew compare --last 2 --details",
-            "likenew compare /dev/sda /dev/sdb",
-        ],
-    ),
-    (
-        "serve",
-        [
-            "likenew serve",
-            "likenew serve --listen 127.0.0.1:0",
-            "likenew serve --listen 192.0.2.7:7373 --token-file secret --name lab.example",
-        ],
-    ),
-    ("judge", ["likenew judge RUN", "likenew judge RUN --details", "likenew judge RUN -o report.html"]),
-    (
-        "import",
-        [
-            "likenew import fio result.json",
-            "likenew import trace day.csv.zst",
-            "likenew import run check.likenew",
-        ],
-    ),
-    ("history", ["likenew history", "likenew history /dev/sda", "likenew history --details"]),
-    (
-        "export",
-        [
-            "likenew export RUN check.likenew",
-            "likenew export RUN check.likenew && likenew import run check.likenew",
-            "likenew export --archive ~/runs RUN check.likenew",
-        ],
-    ),
-    ("resume", ["likenew resume RUN", "likenew resume RUN --wait-for-drive", "likenew resume RUN --details"]),
-    ("help", ["likenew help check", "likenew help slc_cache", "likenew help --write manual"]),
-];
-
 /// The end of a command's help: three ways to use it.
 pub(crate) fn examples(command: &str) -> String {
     match example_lines(command) {
@@ -289,7 +328,8 @@ pub(crate) fn examples(command: &str) -> String {
 
 /// Ways to use a command; none for what is not a command of its own.
 pub(crate) fn example_lines(command: &str) -> &'static [&'static str] {
-    EXAMPLES.iter().find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
+    let mut all = GROUPS.iter().flat_map(|(_, commands)| *commands);
+    all.find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
 }
 
 /// The end of the page of `likenew sim`: names and settings of simulated drives.
@@ -361,27 +401,28 @@ pub(crate) const NO_BLOCK_DEVICES: &str = "  none visible from here\n";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::arguments;
+    use crate::commands;
 
     #[test]
     fn every_command_stands_in_one_group_and_has_examples_that_parse() {
-        let command = arguments::command();
-        let mut grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = commands::grammar();
+        let mut grouped: Vec<&str> =
+            GROUPS.iter().flat_map(|(_, commands)| *commands).map(|(name, _)| *name).collect();
         let mut all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         grouped.sort_unstable();
         all.sort_unstable();
         assert_eq!(grouped, all);
         for name in all {
             let examples = examples(name);
-            let commands = examples.lines().flat_map(|line| line.split("&&")).map(|line| {
+            let lines = examples.lines().flat_map(|line| line.split("&&")).map(|line| {
                 let line = line.split(" > ").next().unwrap_or(line);
                 line.trim().trim_start_matches("sudo ").replace('\'', "")
             });
-            let commands: Vec<String> = commands.filter(|line| line.starts_with("likenew ")).collect();
-            assert!(commands.len() >= 3, "{name}: {examples}");
-            for line in commands {
+            let lines: Vec<String> = lines.filter(|line| line.starts_with("likenew ")).collect();
+            assert!(lines.len() >= 3, "{name}: {examples}");
+            for line in lines {
                 let words = line.split(' ').map(std::ffi::OsString::from);
-                assert!(arguments::parse(words).is_ok(), "{line}");
+                assert!(crate::parse(words).is_ok(), "{line}");
             }
         }
     }
@@ -403,7 +444,7 @@ mod tests {
 
     #[test]
     fn help_fits_80_columns() {
-        let text = format!("{}{}{SIM}", START, commands(&arguments::command()));
+        let text = format!("{}{}{SIM}", START, overview(&commands::grammar()));
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
         assert!(wide.is_empty(), "{wide:#?}");
     }

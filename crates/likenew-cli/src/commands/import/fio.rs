@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use likenew_archive::{Archive, Machine};
+use likenew_archive::Machine;
 use likenew_core::input::{self, InputError};
 use likenew_core::instrument::Instrument;
 use likenew_core::plan::Plan;
@@ -15,15 +15,13 @@ use likenew_core::workload::Workload;
 use likenew_fio::JOBS_JOIN;
 use likenew_procedures::all::{from_plan, judge};
 
-use super::display_name;
-use crate::arguments::ImportFio;
-use crate::exit::{Exit, Failure};
-use crate::measure::archive_root;
+use super::{ImportFio, display_name};
+use crate::exit::{Exit, Failure, Result};
 use crate::plan_file::{read_plan, workload_options};
 use crate::run_report::RunReport;
 use crate::wording;
 
-pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
+pub(super) fn run(command: &ImportFio) -> Result<Exit> {
     let imported = imported(&command.file, command.target.as_deref())?;
     let unix_ms = imported.unix_ms;
     let report = match &command.plan {
@@ -36,14 +34,14 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit, Failure> {
 
     let machine =
         Machine::new(started_at, evidence.identity.clone(), evidence.geometry.clone(), instrument.clone());
-    let archive = Archive::new(archive_root(command.archive.as_deref())?);
+    let archive = command.folder.archive()?;
     let mut run = archive.create(&evidence.plan, &machine).map_err(anyhow::Error::new)?;
     for segment in &evidence.segments {
         run.push(segment).map_err(anyhow::Error::new)?;
     }
     run.conclude(findings).map_err(anyhow::Error::new)?;
     if command.output.details {
-        crate::standard_error::note(wording::run_kept(run.path()));
+        crate::console::note(wording::run_kept(run.path()));
     }
     let failed = evidence.segments.iter().any(|segment| segment.stop.is_failure());
     let exit = match failed {
@@ -61,10 +59,7 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 }
 
 /// What fio measured, of this target if it is not the file that fio names.
-pub(in crate::commands) fn imported(
-    file: &Path,
-    target: Option<&str>,
-) -> Result<likenew_fio::Import, Failure> {
+pub(in crate::commands) fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
     let text = text(read(file)?).map_err(|error| refused(file, error))?;
     let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
     if let Some(target) = target {
@@ -75,10 +70,7 @@ pub(in crate::commands) fn imported(
 }
 
 /// The same as a run of a plan, which fio ran as exported jobs, or else with a workload for each job.
-pub(in crate::commands) fn report(
-    imported: likenew_fio::Import,
-    plan: Option<Plan>,
-) -> Result<RunReport, Failure> {
+pub(in crate::commands) fn report(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<RunReport> {
     let engine = imported.identity.engine.clone();
     let evidence = evidence(imported, plan)?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -100,7 +92,7 @@ fn text(bytes: Vec<u8>) -> Result<String, InputError> {
 }
 
 /// The file as it is, or unpacked.
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     let bytes = || {
         let stream: Box<dyn Read + Send> = match path == Path::new("-") {
             true => Box::new(std::io::stdin()),
@@ -111,7 +103,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     bytes().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }
 
-fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence, Failure> {
+fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence> {
     let likenew_fio::Import { identity, geometry, segments, .. } = imported;
     let target = Some(identity.name.clone());
     let own =
@@ -128,7 +120,7 @@ fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidenc
 }
 
 /// Runs the plan's procedure with fio's measurements as the results of its workloads, by name.
-fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<(), Failure> {
+fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let mut left = segments;
     while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {

@@ -9,8 +9,7 @@ use likenew_core::windows::Windows;
 use likenew_real::tracefs::RecordingCounts;
 use serde_json::{Value, json};
 
-use super::account::Account;
-use super::trace_file::TraceResult;
+use super::trace_file::{Account, TraceResult};
 use super::wording;
 
 /// The findings on one drive's trace; `again` is the command that records with a larger buffer.

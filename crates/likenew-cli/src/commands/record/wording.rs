@@ -8,7 +8,7 @@ use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, exact_duration, exact_size};
 use likenew_real::tracefs::RecordingCounts;
 
-use super::account::Account;
+use super::trace_file::Account;
 
 /// A command to paste.
 pub(super) fn record_with_buffer(targets: &[String], buffer: u64, time: Option<Nanos>) -> String {

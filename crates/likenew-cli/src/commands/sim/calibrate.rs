@@ -1,29 +1,36 @@
 //! `likenew sim calibrate RUN…`: a simulated drive from kept runs of a real one.
 
-mod base;
-mod screen;
-
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use likenew_archive::Archive;
-use likenew_calibration::{Calibration, CalibrationError, MeasuredRun, Observer, Options, calibrate};
+use likenew_calibration::{
+    Base, Calibration, CalibrationError, Estimate, MeasuredRun, Observer, Options, Standing, calibrate,
+    closest,
+};
+use likenew_core::drive::Kind;
+use likenew_core::facts::Facts;
+use likenew_core::probe::ProbeResult;
+use likenew_sim::model::Mechanism;
+use likenew_sim::{Spec, catalog};
 use serde::Serialize;
 
-use crate::arguments::SimCalibrate;
-use crate::exit::{Exit, Failure};
-use crate::measure::archive_root;
-use crate::progress::Progress;
-use crate::wording::calibrate as wording;
-use crate::{interrupt, kept_run, output, output_file, watch_session};
+use super::super::{report as kept_runs, watch};
+use super::SimCalibrate;
+use crate::exit::{Exit, Failure, Result};
+use crate::progress::{Progress, locked};
+use crate::references::find_in_catalog;
+use crate::resolved_target::read_file;
+use crate::wording::sim as wording;
+use crate::{interrupt, output, output_file};
 
 /// Runs from which on the last is held out unless the user says otherwise: two are left to fit.
 const HELD_OUT_FROM: usize = 3;
 /// Candidates that are simulated at once, at most: each of them is a whole drive in memory.
 const THREADS_MAX: usize = 2;
 
-pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
-    let archive = Archive::new(archive_root(command.archive.as_deref())?);
+pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
+    let archive = command.folder.archive()?;
     let (mut runs, mut held_out) =
         (open_all(&archive, &command.runs)?, open_all(&archive, &command.held_out)?);
     check_same_drive(runs.iter().chain(&held_out))?;
@@ -41,14 +48,14 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit, Failure> {
         ..Options::default()
     };
     let bar = Bar(Mutex::new(Progress::new()));
-    let calibration = base::choose(command, &runs, &options, &bar).and_then(|base| {
+    let calibration = choose_base(command, &runs, &options, &bar).and_then(|base| {
         bar.begin(wording::FITTING);
         calibrate(&base, &runs, &held_out, &options, &bar).map_err(failure)
     });
     bar.finish();
     let calibration = match calibration {
         Err(_) if interrupt::is_requested() => {
-            crate::standard_error::note(wording::STOPPED);
+            crate::console::note(wording::STOPPED);
             return Ok(Exit::Interrupted);
         }
         calibration => calibration?,
@@ -68,26 +75,25 @@ struct Report<'a> {
     calibration: &'a Calibration,
 }
 
-fn report(command: &SimCalibrate, calibration: &Calibration, path: &Path) -> Result<(), Failure> {
+fn report(command: &SimCalibrate, calibration: &Calibration, path: &Path) -> Result<()> {
     if let Some(json) = &command.json {
         let report = Report { file: path, calibration };
-        let text = serde_json::to_string_pretty(&report).expect("a calibration is plain values");
-        output::write_to(json, &format!("{text}\n"))?;
+        output::write_json(json, &report)?;
         if json == Path::new("-") {
             return Ok(());
         }
     }
-    output::print(&screen::text(calibration, path))
+    output::print(&text(calibration, path))
 }
 
-fn open_all(archive: &Archive, named: &[PathBuf]) -> Result<Vec<MeasuredRun>, Failure> {
+fn open_all(archive: &Archive, named: &[PathBuf]) -> Result<Vec<MeasuredRun>> {
     named.iter().map(|named| open(archive, named)).collect()
 }
 
-fn open(archive: &Archive, named: &Path) -> Result<MeasuredRun, Failure> {
-    let path = kept_run::folder(archive, named);
-    let mut record = kept_run::open(&path)?;
-    if watch_session::is_log(&record) {
+fn open(archive: &Archive, named: &Path) -> Result<MeasuredRun> {
+    let path = kept_runs::folder(archive, named);
+    let mut record = kept_runs::open(&path)?;
+    if watch::is_log(&record) {
         return Err(Failure::Usage(crate::wording::watch_log_has_no_speeds(path.display())));
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -95,7 +101,7 @@ fn open(archive: &Archive, named: &Path) -> Result<MeasuredRun, Failure> {
 }
 
 /// Runs of different models cannot be one drive's.
-fn check_same_drive<'a>(mut runs: impl Iterator<Item = &'a MeasuredRun>) -> Result<(), Failure> {
+fn check_same_drive<'a>(mut runs: impl Iterator<Item = &'a MeasuredRun>) -> Result<()> {
     let Some(first) = runs.next() else { return Ok(()) };
     let model = |run: &MeasuredRun| run.evidence.identity.model.clone();
     let differs = |run: &&MeasuredRun| model(first).zip(model(run)).is_some_and(|(a, b)| a != b);
@@ -109,7 +115,7 @@ fn failure(error: CalibrationError) -> Failure {
     Failure::Usage(error.to_string())
 }
 
-fn check(path: &Path, replace: bool) -> Result<(), Failure> {
+fn check(path: &Path, replace: bool) -> Result<()> {
     output_file::check(path)?;
     if !replace && path.symlink_metadata().is_ok() {
         return Err(Failure::Refused(wording::file_exists(path)));
@@ -117,7 +123,7 @@ fn check(path: &Path, replace: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn write(path: &Path, text: &str, replace: bool) -> Result<(), Failure> {
+fn write(path: &Path, text: &str, replace: bool) -> Result<()> {
     check(path, replace)?;
     output_file::write(path, text)
 }
@@ -127,22 +133,141 @@ struct Bar(Mutex<Progress>);
 
 impl Bar {
     fn begin(&self, name: &str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).on_begin(name);
+        locked(&self.0).on_begin(name);
     }
 
     fn finish(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).finish();
+        locked(&self.0).finish();
     }
 }
 
 impl Observer for Bar {
     fn on_progress(&self, done: usize, planned: usize) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).set_share(done, planned);
+        locked(&self.0).set_share(done, planned);
     }
 
     fn stop_requested(&self) -> bool {
         interrupt::is_requested()
     }
+}
+
+/// The drive that was named, the catalog's of this model, or the one that does the runs best; as large as the real one.
+fn choose_base(command: &SimCalibrate, runs: &[MeasuredRun], options: &Options, bar: &Bar) -> Result<Base> {
+    let capacity = capacity(runs);
+    let of_model = runs.iter().find_map(|run| find_in_catalog(facts(run)?)).map(|found| found.simulation);
+    let named = command.like.as_deref().map(super::spec).transpose()?;
+    if let Some(spec) = named.or(of_model) {
+        return base(&spec, capacity);
+    }
+    let state = state(runs);
+    let rotates = runs.iter().any(|run| run.evidence.identity.rotates());
+    let candidates: Vec<Base> = catalog()
+        .iter()
+        .filter(|entry| entry.model.faults.is_none() && is_of_medium(&entry.model.mechanism, rotates))
+        .filter_map(|entry| base(&Spec::parse(&format!("sim:{}{state}", entry.name)).ok()?, capacity).ok())
+        .collect();
+    bar.begin(wording::CHOOSING_BASE);
+    let found = closest(&candidates, runs, options, bar).map_err(failure)?;
+    found.cloned().ok_or_else(|| Failure::Usage(wording::NO_BASE.into()))
+}
+
+fn base(spec: &Spec, capacity: Option<u64>) -> Result<Base> {
+    let (file, text) = spec.text(read_file)?;
+    let base = Base::new(spec, &file, text)?;
+    Ok(match capacity {
+        Some(bytes) => base.with_capacity(bytes)?,
+        None => base,
+    })
+}
+
+fn is_of_medium(mechanism: &Mechanism, rotates: bool) -> bool {
+    match mechanism {
+        Mechanism::Flash(_) => !rotates,
+        Mechanism::Disk(_) => rotates,
+        Mechanism::Volume(_) => false,
+    }
+}
+
+/// What the system and the drive said of themselves in a run.
+fn facts(run: &MeasuredRun) -> Option<&Facts> {
+    run.evidence.observations.iter().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => Some(&**facts),
+        _ => None,
+    })
+}
+
+/// Bytes of the drive; nothing where runs know the files of a folder alone.
+fn capacity(runs: &[MeasuredRun]) -> Option<u64> {
+    let reported = |run: &MeasuredRun| match facts(run)?.drives.as_slice() {
+        [drive] => drive.identity.capacity_bytes.get(),
+        _ => None,
+    };
+    let whole = |run: &MeasuredRun| {
+        let is_whole = matches!(run.evidence.identity.kind, Kind::Device | Kind::Simulated);
+        is_whole.then_some(run.evidence.geometry.capacity)
+    };
+    runs.iter().find_map(reported).or_else(|| runs.iter().find_map(whole))
+}
+
+/// The setting of the state in which runs began. A simulated drive says it; of a real one only how full it was is known, and a
+/// drive of which that is unknown counts as full, so that no read goes to a blank address.
+fn state(runs: &[MeasuredRun]) -> String {
+    let simulated = |run: &MeasuredRun| {
+        let identity = &run.evidence.identity;
+        let query = identity.name.split_once('?').map_or("", |(_, query)| query);
+        (identity.kind == Kind::Simulated).then(|| format!("?{query}"))
+    };
+    let used = |run: &MeasuredRun| {
+        let facts = facts(run)?;
+        let used = facts.file_system.as_ref()?.used_bytes.get()? as f64;
+        let [drive] = facts.drives.as_slice() else { return None };
+        let share = used / drive.identity.capacity_bytes.get()? as f64;
+        Some(format!("?state=new&fill={}", (share.clamp(0.0, 1.0) * 100.0).round() / 100.0))
+    };
+    let found = runs.iter().find_map(simulated).or_else(|| runs.iter().find_map(used));
+    found.unwrap_or_else(|| "?state=new&fill=1".into()).trim_end_matches('?').to_owned()
+}
+
+/// Rows of the table, so that everything fits a screen.
+const ROWS_MAX: usize = 13;
+
+/// The answer, the table, and what to do next.
+fn text(calibration: &Calibration, path: &Path) -> String {
+    let mut lines = vec![wording::answer(calibration), String::new()];
+    let is_known = |estimate: &&Estimate| matches!(estimate.standing, Standing::Determined | Standing::Rough);
+    let mut known: Vec<&Estimate> = calibration.estimates.iter().filter(is_known).collect();
+    known.sort_by(|a, b| (a.high / a.low).total_cmp(&(b.high / b.low)));
+    let combined: Vec<&Estimate> =
+        calibration.estimates.iter().filter(|estimate| estimate.standing == Standing::Combined).collect();
+    let mut rows: Vec<[String; 4]> = known.iter().map(|estimate| wording::row(estimate)).collect();
+    // A combination is worth a row where its parts are not known.
+    let says_more = |keys: &[&str]| combined.iter().any(|estimate| keys.contains(&estimate.key));
+    rows.extend(
+        calibration.combinations.iter().filter(|of| says_more(&of.keys)).map(wording::combination_row),
+    );
+    rows.truncate(ROWS_MAX);
+    lines.extend(table(&rows));
+    lines.push(String::new());
+    lines.extend(wording::combined(&combined));
+    let unknown: Vec<&Estimate> =
+        calibration.estimates.iter().filter(|estimate| estimate.standing == Standing::Undetermined).collect();
+    lines.extend(wording::undetermined(&unknown));
+    lines.push(wording::file(path, &calibration.base));
+    lines.push(wording::try_it(path, &calibration.state));
+    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn table(rows: &[[String; 4]]) -> Vec<String> {
+    let head = wording::HEAD.map(str::to_owned);
+    let rows: Vec<&[String; 4]> = std::iter::once(&head).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths = [width(0), width(1), width(2)];
+    let line = |row: &&[String; 4]| {
+        let [name, value, range, base] = row;
+        let [first, second, third] = widths;
+        format!("  {name:first$}  {value:>second$}  {range:third$}  {base}")
+    };
+    rows.iter().map(line).collect()
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use likenew_core::input;
 use likenew_sim::SimDrive;
 use serde::{Deserialize, Serialize};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, Result};
 use crate::output_file::{self, OutputFile};
-use crate::wording::serve as wording;
+use crate::wording::sim as wording;
 
 /// The form of `FILE.drive`.
 const SCHEMA: u32 = 1;
@@ -45,7 +45,7 @@ impl StoreFile {
     /// # Errors
     /// It belongs to another program or another drive, or is in use, or the system refuses; nothing was
     /// changed then.
-    pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self, Failure> {
+    pub(crate) fn open(path: &Path, target: &str, capacity_bytes: u64) -> Result<Self> {
         let shown = path.display();
         if path.to_string_lossy().contains('?') {
             return Err(Failure::Usage(wording::store_with_question_mark(shown)));
@@ -64,7 +64,7 @@ impl StoreFile {
         }
     }
 
-    fn take_up(path: &Path, expected: &Label) -> Result<Self, Failure> {
+    fn take_up(path: &Path, expected: &Label) -> Result<Self> {
         let shown = path.display();
         let beside = label_path(path);
         let text = input::read_text(&beside, input::LABEL)
@@ -89,7 +89,7 @@ impl StoreFile {
         Ok(store)
     }
 
-    fn lock(&self) -> Result<(), Failure> {
+    fn lock(&self) -> Result<()> {
         let locked = self.file.try_lock();
         locked.map_err(|_| Failure::Refused(wording::served_already(&self.path)))
     }
@@ -109,13 +109,13 @@ impl StoreFile {
     }
 
     /// The file for the bytes. From now on it counts as not ended cleanly.
-    pub(crate) fn begin(&mut self) -> Result<File, Failure> {
+    pub(crate) fn begin(&mut self) -> Result<File> {
         self.write_label(false)?;
         Ok(self.file.try_clone().context(wording::STORE_NOT_SHARED)?)
     }
 
     /// Saves the internal state; the bytes are in the file already.
-    pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<(), Failure> {
+    pub(crate) fn end(&mut self, drive: &mut SimDrive) -> Result<()> {
         let path = self.snapshot_path();
         let new = OutputFile::begin(&path)?;
         let mut save = || -> anyhow::Result<()> {
@@ -129,7 +129,7 @@ impl StoreFile {
         self.write_label(true)
     }
 
-    fn write_label(&mut self, clean: bool) -> Result<(), Failure> {
+    fn write_label(&mut self, clean: bool) -> Result<()> {
         self.label.clean = clean;
         let text = serde_json::to_string_pretty(&self.label).expect("a label is plain values");
         output_file::write(&label_path(&self.path), &(text + "\n"))

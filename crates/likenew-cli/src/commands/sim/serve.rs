@@ -3,26 +3,26 @@
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
+use likenew_core::counters::Counters;
 use likenew_core::drive::Drive as _;
+use likenew_core::flash_counters::FlashCounters;
 use likenew_core::units::Nanos;
 use likenew_nbd::clock_scale::Clock;
 use likenew_nbd::export::Export;
 use likenew_nbd::listener::{ListenError, Listener, Stream};
+use likenew_nbd::serve_stats::ServeStats;
 use likenew_nbd::server::{self, Server, Service};
 use likenew_nbd::store::{Image, Pages, Store};
 use likenew_real::clock::{Monotonic, WaitEvent, Waiter};
 use likenew_sim::{SimDrive, Spec};
+use serde::Serialize;
 
+use super::SimServe;
 use super::image::StoreFile;
-use super::serve_report::ServeReport;
-use super::status::Status;
-use crate::arguments::SimServe;
-use crate::exit::{Exit, Failure};
-use crate::interrupt;
-use crate::output;
+use crate::exit::{Exit, Failure, Result};
 use crate::resolved_target::read_file;
-use crate::wording::error as error_line;
-use crate::wording::serve as wording;
+use crate::wording::{error as error_line, sim as wording};
+use crate::{interrupt, output};
 
 /// Time between two status lines. Chosen: often enough to follow, without filling a screen.
 const STATUS: Nanos = Nanos::from_secs(20);
@@ -43,11 +43,10 @@ impl Clock for WallClock {
 
 type DriveServer<'a> = Server<'a, Stream, WallClock>;
 
-pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
+pub(super) fn run(command: &SimServe) -> Result<Exit> {
     command.json.as_deref().map_or(Ok(()), output::check_file)?;
     let spec = super::spec(&command.target)?;
-    let usage = |error: likenew_sim::SimError| Failure::Usage(error.to_string());
-    let model = spec.model(read_file).map_err(usage)?;
+    let model = spec.model(read_file)?;
     let changes_bytes = model.faults.as_ref().is_some_and(|faults| faults.change_bytes());
     if command.store.is_some() && (changes_bytes || spec.data) {
         return Err(Failure::Usage(wording::keeps_its_bytes(&spec.text, changes_bytes)));
@@ -93,8 +92,7 @@ pub(super) fn run(command: &SimServe) -> Result<Exit, Failure> {
             accounting,
             counters: drive.counters(),
         };
-        let text = serde_json::to_string_pretty(&report).expect("counters are plain values");
-        output::write_to(path, &format!("{text}\n"))?;
+        output::write_json(path, &report)?;
     }
     Ok(exit)
 }
@@ -105,7 +103,7 @@ fn serve(
     listener: &Listener,
     command: &SimServe,
     clock: Monotonic,
-) -> Result<Exit, Failure> {
+) -> Result<Exit> {
     let waiter = Waiter::with_clock(clock);
     let (mut status, mut status_at) = (Status::default(), STATUS);
     let (mut exit, mut listens_at) = (Exit::Fine, Nanos::ZERO);
@@ -114,12 +112,12 @@ fn serve(
         let now = clock.now();
         let comes_in = wait(server, listener, now >= listens_at, &waiter, now, (&mut ready, &mut readable));
         if comes_in && let Err(error) = accept_clients(server, listener) {
-            crate::standard_error::note(error_line(wording::client_refused(error)));
+            crate::console::note(error_line(wording::client_refused(error)));
             listens_at = clock.now() + PAUSE;
         }
         server.poll(&readable)?;
         for note in server.notes() {
-            crate::standard_error::note(error_line(note));
+            crate::console::note(error_line(note));
         }
         if interrupt::is_requested() && exit == Exit::Fine {
             exit = Exit::Interrupted;
@@ -131,7 +129,7 @@ fn serve(
         if clock.now() >= status_at {
             status_at = clock.now() + STATUS;
             let line = status.line(clock.now(), server.clients(), server.stats(), server.flash_counters());
-            line.into_iter().for_each(crate::standard_error::note);
+            line.into_iter().for_each(crate::console::note);
         }
     }
     Ok(exit)
@@ -170,7 +168,7 @@ fn accept_clients(server: &mut DriveServer<'_>, listener: &Listener) -> std::io:
 }
 
 /// Listens where clients find it.
-fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
+fn listen(command: &SimServe, spec: &Spec) -> Result<Listener> {
     let listener = match command.listen {
         Some(address) => Listener::tcp(address),
         None => Listener::unix(&command.socket.clone().unwrap_or_else(|| default_socket(spec))),
@@ -182,7 +180,7 @@ fn listen(command: &SimServe, spec: &Spec) -> Result<Listener, Failure> {
     if let Listener::Tcp(_, address) = &listener
         && !address.ip().is_loopback()
     {
-        crate::standard_error::note(error_line(wording::open_to_all(address)));
+        crate::console::note(error_line(wording::open_to_all(address)));
     }
     Ok(listener)
 }
@@ -198,12 +196,12 @@ fn default_socket(spec: &Spec) -> PathBuf {
 }
 
 /// The drive, with its internal state from the store.
-fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive, Failure> {
+fn open(spec: Spec, store: Option<&StoreFile>) -> Result<SimDrive> {
     if let Some(remark) = store.and_then(StoreFile::remark) {
-        crate::standard_error::note(error_line(remark));
+        crate::console::note(error_line(remark));
     }
     let Some(saved) = store.and_then(StoreFile::saved_target) else {
-        return spec.open(read_file).map_err(|error| Failure::Usage(error.to_string()));
+        return Ok(spec.open(read_file)?);
     };
     Spec::parse(&saved)
         .and_then(|spec| spec.open(read_file))
@@ -215,7 +213,7 @@ fn byte_store(
     command: &SimServe,
     drive: &SimDrive,
     store: Option<&mut StoreFile>,
-) -> Result<Option<Box<dyn Store>>, Failure> {
+) -> Result<Option<Box<dyn Store>>> {
     let geometry = drive.geometry();
     if geometry.carries_data {
         return match store {
@@ -249,10 +247,100 @@ fn invitation(listener: &Listener, command: &SimServe, export: &Export) -> Strin
 }
 
 /// To standard output, unless that is for JSON only.
-fn print(command: &SimServe, text: &str) -> Result<(), Failure> {
+fn print(command: &SimServe, text: &str) -> Result<()> {
     if command.json.as_deref() == Some(Path::new("-")) {
-        crate::standard_error::note(text.trim_end());
+        crate::console::note(text.trim_end());
         return Ok(());
     }
     output::print(text)
+}
+
+/// Counts since the last line.
+#[derive(Debug, Default)]
+struct Status {
+    reported_at: Nanos,
+    last_report: ServeStats,
+}
+
+impl Status {
+    /// A line, unless there was no request since the last one.
+    fn line(
+        &mut self,
+        now: Nanos,
+        clients: usize,
+        stats: ServeStats,
+        counters: Option<FlashCounters>,
+    ) -> Option<String> {
+        let span = now.since(self.reported_at).as_secs_f64().max(1e-9);
+        self.reported_at = now;
+        let before = std::mem::replace(&mut self.last_report, stats);
+        let after = &self.last_report;
+        if (after.requests(), after.clients) == (before.requests(), before.clients) {
+            return None;
+        }
+        let per_second = |after: u64, before: u64| (after - before) as f64 / span;
+        let line = wording::status(
+            clients,
+            per_second(after.requests(), before.requests()),
+            per_second(after.bytes_read, before.bytes_read),
+            per_second(after.bytes_written, before.bytes_written),
+            &after.lag,
+        );
+        Some(match counters {
+            Some(counters) => wording::with_counters(&line, &counters, after.bytes_trimmed),
+            None => line,
+        })
+    }
+}
+
+/// All counts.
+#[derive(Debug, Serialize)]
+struct ServeReport {
+    schema: u32,
+    /// As on the command line.
+    target: String,
+    model: Option<String>,
+    capacity_bytes: u64,
+    /// Drive seconds per second of wall time.
+    speed: f64,
+    /// Wall time.
+    elapsed_ns: u64,
+    /// The drive's time.
+    drive_ns: u64,
+    /// Requests of clients.
+    stats: ServeStats,
+    /// Flash counters of a simulated drive.
+    accounting: Option<FlashCounters>,
+    /// I/Os that reached the drive.
+    counters: Option<Counters>,
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_nbd::serve_stats::Lag;
+
+    use super::*;
+
+    #[test]
+    fn a_line_is_of_what_happened_since_the_last_one() {
+        let mut status = Status::default();
+        let stats = ServeStats { clients: 1, reads: 1000, bytes_read: 4_096_000, ..ServeStats::default() };
+        let line = status.line(Nanos::from_secs(2), 1, stats.clone(), None).unwrap();
+        assert!(line.starts_with("1 client; 500 IOPS, 2.05 MB/s read"), "{line}");
+        assert_eq!(status.line(Nanos::from_secs(4), 1, stats.clone(), None), None);
+        let more = ServeStats { reads: 1200, ..stats };
+        let line = status.line(Nanos::from_secs(5), 2, more, None).unwrap();
+        assert!(line.starts_with("2 clients; 200 IOPS"), "{line}");
+    }
+
+    #[test]
+    fn a_late_simulation_is_reported() {
+        let stats = |mean_ns| ServeStats {
+            lag: Lag { answers: 1, mean_ns, ..Lag::default() },
+            ..ServeStats::default()
+        };
+        let summary_text =
+            |mean_ns| wording::summary(&stats(mean_ns), Nanos::from_secs(1), Nanos::from_secs(1), None);
+        assert!(summary_text(2e6).contains("slower than the drive") && !summary_text(1e4).contains("slower"));
+    }
 }

@@ -1,10 +1,10 @@
-//! A block device that can be changed as a whole between measurements: trimmed, formatted, or rewritten in
+//! A folder or block device that can be changed between measurements: old files rewritten, trimmed, formatted, or rewritten in
 //! place.
 //!
-//! Such a step needs exclusive access, so the measured device is closed before and opened again after it. All
+//! A step on a whole device needs exclusive access, so the measured device is closed before and opened again after it. All
 //! conditions are checked again each time, and consent must have the same words.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use likenew_core::access::Access;
 use likenew_core::counters::Counters;
@@ -17,53 +17,61 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;
-use likenew_real::consent::{Agreement, Consent};
+use likenew_real::consent::{Agreement, Consent, UnusedConsent, UnusedSpace};
 use likenew_real::engine::Engine;
-use likenew_real::erase::discard::{Samples, discard};
+use likenew_real::erase::discard::{DiscardReport, Samples, discard, discard_unused};
 use likenew_real::erase::format::{Erase, FormatPlan};
 use likenew_real::erase::precondition::{preconditions, require};
 use likenew_real::open::{Options, open};
 
-use crate::interrupt;
-use crate::refreshing::DeviceRefresh;
-use crate::wording;
+use crate::refreshing::{DeviceRefresh, refresh_files, rewrite_files};
+use crate::{interrupt, wording};
 
 /// Addresses that are compared before and after a discard of everything.
 const SAMPLES: u64 = 1024;
 
-/// The owner's consent.
-pub(crate) enum Permission {
-    /// Everything on it may be lost.
-    Lose(Agreement),
-    /// It may be rewritten with its own data; it is measured by reads.
-    Rewrite(DeviceRefresh),
+/// What may be done to a drive between measurements.
+pub(crate) enum Fixes {
+    /// In a folder: files are rewritten; and what no partition of the disk below covers is discarded, if the owner agreed to that
+    /// under its name.
+    Folder(Option<Agreement>),
+    /// On a device of which everything may be lost.
+    Erasing(Agreement),
+    /// On a device that may be rewritten with its own data; it is measured by reads.
+    Rewriting(DeviceRefresh),
 }
 
-/// An open device, and how to open it again.
-pub(crate) struct WholeDevice {
+/// An open folder or device, and how to open the device again.
+pub(crate) struct FixableDrive {
     path: PathBuf,
-    permission: Permission,
+    fixes: Fixes,
     engine: Engine,
     clock: Monotonic,
     /// `None` while a step has exclusive access, and after the device could not be opened again.
     drive: Option<Box<dyn Drive>>,
 }
 
-impl WholeDevice {
+impl FixableDrive {
+    /// A folder that is open.
+    pub(crate) fn folder(drive: Box<dyn Drive>, path: PathBuf, agreement: Option<Agreement>) -> Self {
+        let (fixes, engine, clock) = (Fixes::Folder(agreement), Engine::Auto, Monotonic::start());
+        Self { path, fixes, engine, clock, drive: Some(drive) }
+    }
+
     /// Opens a device with consent.
     ///
     /// # Errors
     /// A refusal of [`Consent::to_overwrite`], or the errors of [`open`].
-    pub(crate) fn open(path: PathBuf, permission: Permission, engine: Engine) -> Result<Self, LabError> {
-        let mut whole = Self { path, permission, engine, clock: Monotonic::start(), drive: None };
-        whole.open_again()?;
-        Ok(whole)
+    pub(crate) fn device(path: PathBuf, fixes: Fixes, engine: Engine) -> Result<Self, LabError> {
+        let mut device = Self { path, fixes, engine, clock: Monotonic::start(), drive: None };
+        device.open_again()?;
+        Ok(device)
     }
 
     fn open_again(&mut self) -> Result<(), LabError> {
-        let consent = match &self.permission {
-            Permission::Lose(agreement) => Some(Consent::to_overwrite(&self.path, agreement)?),
-            Permission::Rewrite(_) => None,
+        let consent = match &self.fixes {
+            Fixes::Erasing(agreement) => Some(Consent::to_overwrite(&self.path, agreement)?),
+            Fixes::Rewriting(_) | Fixes::Folder(_) => None,
         };
         let options = Options { engine: self.engine, layout: None, consent, reserve: None };
         let mut drive = open(&self.path, options)?;
@@ -84,19 +92,14 @@ impl WholeDevice {
     fn with_exclusive_access(
         &mut self,
         action: ActionKind,
-        act: impl FnOnce(&Permission, Consent) -> Result<FixReport, LabError>,
+        act: impl FnOnce(&Fixes, Consent) -> Result<FixReport, LabError>,
     ) -> Result<ProbeResult, LabError> {
         self.drive = None;
         let started_at = self.clock.now();
-        let came = self.renew_consent(action).and_then(|consent| act(&self.permission, consent));
+        let came = self.renew_consent(action).and_then(|consent| act(&self.fixes, consent));
         self.open_again()?;
-        match came {
-            Ok(fix_report) => {
-                Ok(ProbeResult::FixReport(FixReport { elapsed: self.clock.now() - started_at, ..fix_report }))
-            }
-            Err(LabError::Refused(reason) | LabError::Unsuitable(reason)) => Ok(ProbeResult::Unknown(reason)),
-            Err(lab_error) => Err(lab_error),
-        }
+        let elapsed = self.clock.now() - started_at;
+        unless_refused(came.map(|fix_report| FixReport { elapsed, ..fix_report }))
     }
 
     /// Rewrites these addresses with the data that they hold.
@@ -107,9 +110,9 @@ impl WholeDevice {
         settings: RewriteSettings,
     ) -> Result<ProbeResult, LabError> {
         let path = self.path.clone();
-        self.with_exclusive_access(action, |permission, consent| match permission {
-            Permission::Rewrite(refresh) => refresh.refresh(&path, consent, pieces, settings),
-            Permission::Lose(_) => unreachable!("only a device that may be rewritten gets here"),
+        self.with_exclusive_access(action, |fixes, consent| match fixes {
+            Fixes::Rewriting(refresh) => refresh.refresh(&path, consent, pieces, settings),
+            _ => unreachable!("only a device that may be rewritten gets here"),
         })
     }
 
@@ -117,28 +120,53 @@ impl WholeDevice {
         for (_, found) in preconditions(&self.path, action)? {
             require(&self.path, &found, action)?;
         }
-        match &self.permission {
-            Permission::Lose(agreement) => Consent::to_overwrite(&self.path, agreement),
-            Permission::Rewrite(refresh) => Consent::to_rewrite(&self.path, &refresh.agreement),
+        match &self.fixes {
+            Fixes::Erasing(agreement) => Consent::to_overwrite(&self.path, agreement),
+            Fixes::Rewriting(refresh) => Consent::to_rewrite(&self.path, &refresh.agreement),
+            Fixes::Folder(_) => unreachable!("a folder takes no exclusive access"),
         }
     }
 }
 
-fn give_up(consent: &Consent) -> Result<FixReport, LabError> {
+/// A refusal of a step is a result.
+fn unless_refused(came: Result<FixReport, LabError>) -> Result<ProbeResult, LabError> {
+    match came {
+        Ok(fix_report) => Ok(ProbeResult::FixReport(fix_report)),
+        Err(LabError::Refused(reason) | LabError::Unsuitable(reason)) => Ok(ProbeResult::Unknown(reason)),
+        Err(lab_error) => Err(lab_error),
+    }
+}
+
+/// Sends TRIM for a whole device, and reads back whether its data is gone.
+fn discard_all(consent: &Consent) -> Result<FixReport, LabError> {
     let before = Samples::read(consent, SAMPLES)?;
     let came = discard(consent, |_, _| !interrupt::is_requested())?;
     let read_back = Some(before.compare(&Samples::read(consent, SAMPLES)?));
+    Ok(FixReport { read_back, ..discard_report(came) })
+}
+
+/// Sends TRIM for the parts of the disk below a folder that no partition covers.
+fn discard_unused_below(folder: &Path, agreement: &Agreement) -> Result<FixReport, LabError> {
+    let clock = Monotonic::start();
+    let space = UnusedSpace::in_folder(folder)?;
+    for (_, found) in preconditions(&space.path, ActionKind::DiscardFree)? {
+        require(&space.path, &found, ActionKind::DiscardFree)?;
+    }
+    let consent = UnusedConsent::take(&space, agreement)?;
+    let came = discard_unused(&consent, |_, _| !interrupt::is_requested())?;
+    Ok(FixReport { elapsed: clock.now(), ..discard_report(came) })
+}
+
+fn discard_report(came: DiscardReport) -> FixReport {
+    let refused = came.refusals.into_iter();
+    let refused = refused.map(|(range, reason)| SkippedRange { bytes: range.end - range.start, reason });
     let end = if came.is_stopped && interrupt::is_requested() { FixEnd::Stopped } else { FixEnd::Complete };
-    let refused = came
-        .refusals
-        .iter()
-        .map(|(range, reason)| SkippedRange { bytes: range.end - range.start, reason: reason.clone() });
-    Ok(FixReport { bytes: came.bytes_done, skips: refused.collect(), read_back, end, ..FixReport::default() })
+    FixReport { bytes: came.bytes_done, skips: refused.collect(), end, ..FixReport::default() }
 }
 
 fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     let plan = FormatPlan::inspect(consent, erase)?;
-    crate::standard_error::note(wording::formats_itself(plan.text()));
+    crate::console::note(wording::formats_itself(plan.text()));
     let before = Samples::read(consent, SAMPLES)?;
     let formatted = plan.carry_out(consent)?;
     let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };
@@ -151,7 +179,7 @@ fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     Ok(FixReport { bytes: plan.bytes, skips, read_back, ..FixReport::default() })
 }
 
-impl Drive for WholeDevice {
+impl Drive for FixableDrive {
     fn identity(&self) -> Identity {
         self.drive().identity()
     }
@@ -186,15 +214,27 @@ impl Drive for WholeDevice {
     }
 
     fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
-        match (probe, &self.permission) {
-            (Probe::Fix(Fix::Discard), Permission::Lose(_)) => {
-                self.with_exclusive_access(ActionKind::Discard, |_, consent| give_up(&consent))
+        match (probe, &self.fixes) {
+            (Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s }), Fixes::Folder(_)) => {
+                // An open file cannot be rewritten, even if this process has it open.
+                self.drive_mut().use_old_files(false)?;
+                Ok(refresh_files(&self.path, *slower_than_bytes_per_s))
             }
-            (Probe::Fix(Fix::Format { crypto }), Permission::Lose(_)) => {
+            (Probe::Fix(Fix::RewriteFiles { settings, from }), Fixes::Folder(_)) => {
+                self.drive_mut().use_old_files(false)?;
+                Ok(rewrite_files(&self.path, *settings, *from))
+            }
+            (Probe::Fix(Fix::DiscardUnused), Fixes::Folder(Some(agreement))) => {
+                unless_refused(discard_unused_below(&self.path, agreement))
+            }
+            (Probe::Fix(Fix::Discard), Fixes::Erasing(_)) => {
+                self.with_exclusive_access(ActionKind::Discard, |_, consent| discard_all(&consent))
+            }
+            (Probe::Fix(Fix::Format { crypto }), Fixes::Erasing(_)) => {
                 let erase = if *crypto { Erase::Key } else { Erase::UserData };
                 self.with_exclusive_access(ActionKind::NvmeFormat, |_, consent| format(&consent, erase))
             }
-            (Probe::Fix(Fix::Refresh { pieces }), Permission::Rewrite(_)) => {
+            (Probe::Fix(Fix::Refresh { pieces }), Fixes::Rewriting(_)) => {
                 let came = self.rewrite(ActionKind::Refresh, pieces, RewriteSettings::default())?;
                 Ok(match came {
                     // Chunks of slow data here and there show no speed of the drive.
@@ -204,7 +244,7 @@ impl Drive for WholeDevice {
                     other => other,
                 })
             }
-            (Probe::Fix(Fix::Rewrite { pieces, settings }), Permission::Rewrite(_)) => {
+            (Probe::Fix(Fix::Rewrite { pieces, settings }), Fixes::Rewriting(_)) => {
                 self.rewrite(ActionKind::Rewrite, pieces, *settings)
             }
             (probe, _) => self.drive_mut().probe(probe),

@@ -15,33 +15,29 @@ use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_real::open::PathKind;
 use likenew_sim::{Spec, State};
 
-use crate::applications::applications;
-use crate::arguments::Check;
-use crate::exit::Failure;
+use super::super::applications::applications;
+use super::Check;
+use crate::exit::{Failure, Result};
 use crate::measure::options as settings;
-use crate::nested_run::run_nested;
 use crate::recordings::scan;
 use crate::resolved_target::{ResolvedTarget, read_file};
+use crate::run_observer::run_nested;
 use crate::wording;
 
 /// The results of other drives; `None` if the user stopped it.
-pub(crate) fn collect(
+pub(super) fn collect(
     command: &Check,
     options: &CheckOptions,
-    resolved_target: &ResolvedTarget,
-) -> Result<Option<UpgradeOptions>, Failure> {
-    let candidates = candidates(&command.upgrade, held_bytes(resolved_target)?)?;
+    target: &ResolvedTarget,
+) -> Result<Option<UpgradeOptions>> {
+    let candidates = candidates(&command.upgrade, held_bytes(target)?)?;
     match &command.recording {
-        Some(trace) => on_trace(trace, resolved_target, &candidates),
-        None => on_mix(&command.app, options, resolved_target, &candidates),
+        Some(trace) => on_trace(trace, target, &candidates),
+        None => on_mix(&command.app, options, target, &candidates),
     }
 }
 
-fn on_trace(
-    trace: &str,
-    resolved_target: &ResolvedTarget,
-    candidates: &[Spec],
-) -> Result<Option<UpgradeOptions>, Failure> {
+fn on_trace(trace: &str, target: &ResolvedTarget, candidates: &[Spec]) -> Result<Option<UpgradeOptions>> {
     let options = ReplayOptions::new(trace);
     let Some(summary) = scan(&options)? else { return Ok(None) };
     if summary.replayed_ios(false) == 0 || summary.elapsed.0 == 0 {
@@ -50,7 +46,7 @@ fn on_trace(
     let recording = RecordedTrace { options, summary };
     let mut drives = Vec::new();
     // A recording has the times of its real drive; a simulated one runs it itself.
-    let own_specs = [(current_spec(resolved_target), Role::Now), (as_new(resolved_target), Role::AsNew)];
+    let own_specs = [(current_spec(target), Role::Now), (as_new(target), Role::AsNew)];
     for (spec, role) in own_specs.into_iter().filter_map(|(spec, role)| Some((spec?, role))) {
         let Some((drive, _)) = recording.run_on(&spec, role)? else { return Ok(None) };
         drives.push(drive);
@@ -70,18 +66,18 @@ fn on_trace(
 fn on_mix(
     names: &[String],
     options: &CheckOptions,
-    resolved_target: &ResolvedTarget,
+    target: &ResolvedTarget,
     candidates: &[Spec],
-) -> Result<Option<UpgradeOptions>, Failure> {
+) -> Result<Option<UpgradeOptions>> {
     let (names, custom) = applications(names)?;
-    let usable = resolved_target.usable_bytes()?;
+    let usable = target.usable_bytes()?;
     let area = options.area(usable);
-    let writable = if resolved_target.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
-    if writable == 0 && resolved_target.is_folder() {
+    let writable = if target.is_writable() && area >= CheckOptions::AREA_LEAST { area } else { 0 };
+    if writable == 0 && target.is_folder() {
         return Err(Failure::Usage(wording::APPS_NEED_SPACE.into()));
     }
     let mix = MixOption::new(names, custom, usable, writable).map_err(Failure::Usage)?;
-    let own_spec = as_new(resolved_target).map(|spec| (spec, Role::AsNew));
+    let own_spec = as_new(target).map(|spec| (spec, Role::AsNew));
     let others = candidates.iter().map(|spec| (spec.clone(), Role::Candidate));
     let mut drives = Vec::new();
     for (spec, role) in own_spec.into_iter().chain(others) {
@@ -96,20 +92,16 @@ fn on_mix(
 }
 
 /// A simulated drive in its current state.
-fn current_spec(resolved_target: &ResolvedTarget) -> Option<Spec> {
-    match resolved_target {
+fn current_spec(target: &ResolvedTarget) -> Option<Spec> {
+    match target {
         ResolvedTarget::Simulated(spec) => Some((**spec).clone()),
-        ResolvedTarget::Nop
-        | ResolvedTarget::Real(..)
-        | ResolvedTarget::Overwrite(..)
-        | ResolvedTarget::Preserve(..)
-        | ResolvedTarget::Facts(_) => None,
+        ResolvedTarget::Nop | ResolvedTarget::Path(..) | ResolvedTarget::Facts(_) => None,
     }
 }
 
 /// The same drive when new.
-fn as_new(resolved_target: &ResolvedTarget) -> Option<Spec> {
-    current_spec(resolved_target).and_then(|spec| spec.as_new())
+fn as_new(target: &ResolvedTarget) -> Option<Spec> {
+    current_spec(target).and_then(|spec| spec.as_new())
 }
 
 fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
@@ -127,25 +119,21 @@ fn drive(spec: &Spec, role: Role, waits: Option<Waits>) -> DriveOption {
 }
 
 /// Bytes of data on the drive, if known: they have to fit on another one.
-fn held_bytes(resolved_target: &ResolvedTarget) -> Result<Option<u64>, Failure> {
-    Ok(match resolved_target {
+fn held_bytes(target: &ResolvedTarget) -> Result<Option<u64>> {
+    Ok(match target {
         ResolvedTarget::Simulated(spec) => {
             let share = spec.fill.unwrap_or(if spec.state == State::Used { 1.0 } else { 0.0 });
-            Some((resolved_target.usable_bytes()? as f64 * share) as u64)
+            Some((target.usable_bytes()? as f64 * share) as u64)
         }
-        ResolvedTarget::Real(_, PathKind::Folder { space, .. }) => {
+        ResolvedTarget::Path(_, PathKind::Folder { space, .. }, _) => {
             Some(space.total_bytes - space.free_bytes.min(space.total_bytes))
         }
-        ResolvedTarget::Nop
-        | ResolvedTarget::Real(..)
-        | ResolvedTarget::Overwrite(..)
-        | ResolvedTarget::Preserve(..)
-        | ResolvedTarget::Facts(_) => None,
+        ResolvedTarget::Nop | ResolvedTarget::Path(..) | ResolvedTarget::Facts(_) => None,
     })
 }
 
 /// The named drives, new and as full as this one's data would make them.
-fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>, Failure> {
+fn candidates(names: &[String], held: Option<u64>) -> Result<Vec<Spec>> {
     let mut specs: Vec<Spec> = Vec::new();
     for name in names {
         let text = if name.starts_with("sim:") { name.clone() } else { format!("sim:{name}") };
@@ -186,7 +174,7 @@ impl RecordedTrace {
     }
 
     /// The result on such a drive; `None` if the user stopped it.
-    fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>, Failure> {
+    fn run_on(&self, spec: &Spec, role: Role) -> Result<Option<(DriveOption, ReplayRecord)>> {
         Ok(self.replay(spec, role).with_context(|| wording::recorded_day_on(&spec.text))?)
     }
 

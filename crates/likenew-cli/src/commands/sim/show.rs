@@ -1,15 +1,108 @@
-//! A drive's layers as boxes from top to bottom, connected where data passes.
+//! `likenew sim show`: a drive's layers as boxes from top to bottom, connected where data passes, and what limits its speed.
 
 use likenew_core::units::rate;
-use likenew_sim::explain::{Fact, LayerBox, Picture};
+use likenew_sim::explain::{Ceiling, Explanation, Fact, LayerBox, Picture};
 use textwrap::core::display_width;
+
+use super::{SimShow, spec};
+use crate::exit::{Exit, Result};
+use crate::output;
+use crate::resolved_target::read_file;
+use crate::wording::sim as wording;
+
+/// Wider lines are hard to read.
+const WIDTH_MAX: usize = 100;
+/// Narrower boxes cannot be drawn.
+const WIDTH_MIN: usize = 40;
+
+pub(super) fn run(command: &SimShow) -> Result<Exit> {
+    let explanation = explain(&command.target)?;
+    if let Some(path) = &command.json {
+        output::write_json(path, &explanation)?;
+        return Ok(Exit::Fine);
+    }
+    let width = output::width().clamp(WIDTH_MIN, WIDTH_MAX);
+    output::print(&text(&explanation, command.sources, width))?;
+    Ok(Exit::Fine)
+}
+
+fn explain(target: &str) -> Result<Explanation> {
+    Ok(spec(target)?.explain(read_file)?)
+}
+
+fn text(drive: &Explanation, sources: bool, width: usize) -> String {
+    let lines = [format!("{}, {}", drive.model, drive.technology), wording::simulated_drive(drive)];
+    let mut lines = wrap_line(&lines, "", width);
+    lines.push(String::new());
+    lines.extend(draw(&drive.layers, width));
+    lines.push(String::new());
+    lines.push(wording::SPEED_LIMITS.into());
+    let compresses = drive.causes.contains(&"compression");
+    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, compresses, width)));
+    lines.push(String::new());
+    lines.push("Times".into());
+    let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();
+    lines.extend(columns(&times, width));
+    lines.push(String::new());
+    if !drive.inside.is_empty() {
+        lines.push(wording::XRAY_SHOULD_FIND.into());
+        let inside: Vec<_> =
+            drive.inside.iter().map(|fact| (fact.name.clone(), fact.value.to_string())).collect();
+        lines.extend(columns(&inside, width));
+        lines.push(String::new());
+    }
+    lines.extend(wrap_line(&[wording::causes(&drive.causes)], "", width));
+    lines.push(String::new());
+    lines.push(wording::parameters(drive.sources.len(), drive.parameters_assumed, sources));
+    if sources {
+        for sourced in &drive.sources {
+            let range = sourced.range.as_ref().map_or_else(String::new, |range| format!(" (range: {range})"));
+            lines.push(format!("  {} = {}{range}", sourced.key, sourced.value));
+            lines.extend(wrap_line(std::slice::from_ref(&sourced.source), "      ", width));
+        }
+    }
+    lines.into_iter().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+/// The limit, then every bound, with that one marked.
+fn ceiling(ceiling: &Ceiling, compresses: bool, width: usize) -> Vec<String> {
+    let limit = ceiling.limit();
+    let mut lines = wrap_line(&[wording::ceiling(ceiling, compresses)], "  ", width);
+    let column = |texts: &dyn Fn(usize) -> usize| (0..ceiling.bounds.len()).map(texts).max().unwrap_or(0);
+    let by_width = column(&|index| display_width(&ceiling.bounds[index].bottleneck));
+    let value_width = column(&|index| display_width(&ceiling.bounds[index].value.to_string()));
+    for bound in &ceiling.bounds {
+        let mark = if bound == limit { "▶" } else { " " };
+        let method = &bound.method;
+        lines.push(format!(
+            "    {mark} {:by_width$}  {:>value_width$}  {method}",
+            bound.bottleneck, bound.value
+        ));
+    }
+    lines
+}
+
+/// Names in one column, values in another.
+fn columns(rows: &[(String, String)], width: usize) -> Vec<String> {
+    /// Width that fits most values, with the gaps before them.
+    const VALUE: usize = 16;
+    let name_width = rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(width - VALUE);
+    let row = |(name, value): &(String, String)| format!("  {name:name_width$}  {value}");
+    rows.iter().map(row).collect()
+}
+
+fn wrap_line(texts: &[String], indent: &str, width: usize) -> Vec<String> {
+    let continued = format!("{indent}  ");
+    let options = textwrap::Options::new(width).initial_indent(indent).subsequent_indent(&continued);
+    texts.iter().flat_map(|text| textwrap::wrap(text, &options)).map(|line| line.into_owned()).collect()
+}
 
 /// Most dies per channel that are drawn, if the channels fit a line; otherwise the title has the numbers.
 const DIES_MAX: u32 = 8;
 const CELL: usize = 4;
 
 /// Draws the layers in boxes of this width, at least 40.
-pub(crate) fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
+fn draw(layers: &[LayerBox], width: usize) -> Vec<String> {
     assert!(width >= 40, "a box of {width} columns has no room for its figures");
     let middle = width / 2;
     let mut lines = vec![center("host", middle)];
@@ -120,8 +213,9 @@ fn wrap(text: &str, width: usize) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use likenew_sim::{Spec, catalog};
+
+    use super::*;
 
     #[test]
     fn every_drive_fits_its_boxes_at_any_width() {

@@ -1,0 +1,104 @@
+//! The terminal: what was typed there, what is said, and what is asked.
+
+use std::ffi::OsString;
+use std::fmt::Display;
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::sync::OnceLock;
+
+use likenew_report::terminal::clean;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use crate::exit::{Failure, Result};
+use crate::{interrupt, wording};
+
+/// A line to standard error, the only way there but for questions. Names of files, and what files hold, cannot steer the terminal or
+/// begin a line that seems to be ours.
+#[allow(clippy::disallowed_macros, reason = "everything else writes through this")]
+pub(crate) fn note(text: impl Display) {
+    anstream::eprintln!("{}", harmless(text));
+}
+
+/// Characters by which the end of a line is recognized as one that was typed. Chosen: more than a line of ours has in common with it.
+const AROUND: usize = 8;
+
+/// The text without what steers a terminal, and without the ends of lines in what was typed.
+pub(crate) fn harmless(text: impl Display) -> String {
+    let mut text = text.to_string();
+    for word in typed_words() {
+        // What is shown may be a part of the word, such as the file of `sim:FILE`.
+        for (at, _) in word.match_indices('\n') {
+            let before: String = word[..at].chars().rev().take(1).collect();
+            let after: String = word[at + 1..].chars().take(AROUND).collect();
+            if !before.is_empty() && !after.is_empty() {
+                text = text.replace(&format!("{before}\n{after}"), &format!("{before}\u{fffd}{after}"));
+            }
+        }
+    }
+    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
+}
+
+/// Whether a user can answer.
+pub(crate) fn is_interactive() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Asks a question; anything but a clear yes is a no.
+///
+/// # Errors
+/// The user stopped it.
+pub(crate) fn confirm(question: &str) -> Result<bool> {
+    let answer = read_line(&format!("{question} [y/N]"))?.unwrap_or_default();
+    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// How often a wait for an answer checks whether it was stopped: 100 ms.
+const INTERRUPT_CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Asks for text; `None` if there is none.
+///
+/// # Errors
+/// The user stopped it: a read goes on after a signal, so what is typed is waited for first.
+pub(crate) fn read_line(question: &str) -> Result<Option<String>> {
+    eprint!("{} ", harmless(question));
+    let _ = std::io::stderr().flush();
+    let stdin = std::io::stdin();
+    loop {
+        if interrupt::is_requested() {
+            return Err(Failure::Stopped(wording::STOPPED_AT_QUESTION));
+        }
+        // A signal is noticed in the next round: another thread hears it.
+        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&INTERRUPT_CHECK)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            _ => break,
+        }
+    }
+    let mut answer = String::new();
+    let heard = stdin.lock().read_line(&mut answer);
+    let answer = answer.trim();
+    Ok((heard.is_ok() && !answer.is_empty()).then(|| answer.to_owned()))
+}
+
+struct Invocation {
+    /// Behind the program's name.
+    words: Vec<String>,
+    program: Vec<OsString>,
+}
+
+static INVOCATION: OnceLock<Invocation> = OnceLock::new();
+
+/// Sets both, once.
+pub(crate) fn set_command_line(command_line: &[OsString], program: Vec<OsString>) {
+    let words = command_line.iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let _ = INVOCATION.set(Invocation { words, program });
+}
+
+/// What was typed behind the program's name; nothing inside of another program.
+pub(crate) fn typed_words() -> Vec<String> {
+    INVOCATION.get().map(|invocation| invocation.words.clone()).unwrap_or_default()
+}
+
+/// The words that start this program.
+pub(crate) fn program() -> Vec<OsString> {
+    INVOCATION.get().map_or_else(|| vec!["likenew".into()], |invocation| invocation.program.clone())
+}

@@ -1,0 +1,471 @@
+//! What a check is compared with, found before it runs: rated speeds, the same drive simulated as new, the baseline from the
+//! archive.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
+use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
+use likenew_core::plan::Plan;
+use likenew_procedures::all::{from_plan, judge};
+use likenew_procedures::check::{
+    CatalogMatch, CheckHistory, CheckMetrics, CheckOptions, Metric, Origin, RatedMetrics, ReferenceOption,
+};
+use likenew_sim::model::Model;
+use likenew_sim::{Entry, Spec, by_reported_model};
+
+use crate::arguments::ArchiveArguments;
+use crate::exit::{Failure, Result};
+use crate::measure::options;
+use crate::resolved_target::{ResolvedTarget, TargetFacts};
+use crate::run_observer::run_nested;
+use crate::wording;
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Compare with")]
+pub(crate) struct ReferenceArguments {
+    /// Rated speeds: read=550MB/s,write=520MB/s,random_read=95000 … [default: a simulated drive's own, or the
+    /// catalog's]
+    #[arg(long, value_name = "METRIC=VALUE")]
+    advertised: Option<RatedMetrics>,
+    /// Run folder of an earlier check to compare with, or none [default: for a real drive, its first
+    /// check; a simulated drive is compared with itself when new]
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<Baseline>,
+}
+
+impl ReferenceArguments {
+    /// Adds references by source: typed rates, catalog, simulated new drive, baseline; and the simulated drive's
+    /// indicators. False if the user stopped it.
+    pub(crate) fn add_to(
+        &self,
+        check: &mut CheckOptions,
+        archive_arguments: &ArchiveArguments,
+        target: &ResolvedTarget,
+    ) -> Result<bool> {
+        let typed = self.advertised.iter().flat_map(|RatedMetrics(rated)| rated);
+        let typed = typed.map(|rated| reference_option(rated.metric, Origin::Advertised, rated.per_s));
+        check.references = typed.collect();
+        let (read, write) = advertised_rates(target)?;
+        let own = [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)];
+        add_rated(
+            &mut check.references,
+            own.into_iter().filter_map(|(metric, per_s)| Some((metric, per_s?))),
+        );
+        let facts = target.facts();
+        let known = facts.as_ref().and_then(|known| find_in_catalog(&known.facts));
+        let simulation = match (known, target) {
+            (Some(known), _) => Some(add_catalog_drive(check, known)),
+            (None, ResolvedTarget::Simulated(spec)) => spec.as_new().map(|simulation| Simulation {
+                context: wording::on_new_drive(&spec.text),
+                simulation,
+                origin: Origin::Simulated,
+                is_in_a_file_system: false,
+            }),
+            (None, _) => None,
+        };
+        if let Some(Simulation { simulation, context, origin, is_in_a_file_system }) = simulation {
+            let measured = measure_simulated(&simulation, check).context(context)?;
+            let Some(CheckMetrics { mut metrics, indicators, .. }) = measured else { return Ok(false) };
+            // The simulation does not model the file system.
+            metrics.retain(|(metric, _)| !(is_in_a_file_system && *metric == Metric::RandomWrite));
+            let options = metrics.into_iter().map(|(metric, per_s)| reference_option(metric, origin, per_s));
+            check.references.extend(options);
+            check.normal = indicators;
+        }
+        let root = archive_arguments.folder.root().ok();
+        let baseline = self.baseline.as_ref();
+        if let Some(first) = find_baseline(baseline, root.as_deref(), facts.as_ref(), check)? {
+            check.references.extend(first.references);
+            check.baseline_date = Some(first.started_at);
+        }
+        Ok(true)
+    }
+}
+
+/// Rated speeds for procedures that only compare sequential ones.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Compare with")]
+pub(crate) struct SequentialRates {
+    /// Rated speeds: read=550MB/s,write=500MB/s [default: a simulated drive's own]
+    #[arg(long, value_parser = sequential_rates, value_name = "METRIC=VALUE")]
+    advertised: Option<RatedMetrics>,
+}
+
+impl SequentialRates {
+    /// In bytes a second for reads and writes: from the command line, otherwise a simulated drive's own.
+    pub(crate) fn or_own(&self, target: &ResolvedTarget) -> Result<(Option<u64>, Option<u64>)> {
+        let (read, write) = advertised_rates(target)?;
+        let typed = |metric| self.bytes_per_s(metric);
+        Ok((typed(Metric::SequentialRead).or(read), typed(Metric::SequentialWrite).or(write)))
+    }
+
+    /// Bytes a second of one metric, if it was given.
+    pub(crate) fn bytes_per_s(&self, metric: Metric) -> Option<u64> {
+        let RatedMetrics(rated) = self.advertised.as_ref()?;
+        Some(rated.iter().find(|rated| rated.metric == metric)?.per_s as u64)
+    }
+}
+
+/// Rated sequential speeds. Other metrics would be ignored, so they are refused.
+fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
+    let rated: RatedMetrics = text.parse()?;
+    let is_used = |metric| matches!(metric, Metric::SequentialRead | Metric::SequentialWrite);
+    match rated.0.iter().find(|rated| !is_used(rated.metric)) {
+        Some(other) => Err(wording::metric_is_not_used(other.name())),
+        None => Ok(rated),
+    }
+}
+
+/// An earlier check.
+#[derive(Clone, Debug, PartialEq)]
+enum Baseline {
+    /// No earlier check.
+    None,
+    /// The run in this folder.
+    Run(PathBuf),
+}
+
+impl From<OsString> for Baseline {
+    fn from(text: OsString) -> Self {
+        if text == "none" { Self::None } else { Self::Run(text.into()) }
+    }
+}
+
+/// A simulated drive that runs the same check.
+struct Simulation {
+    simulation: Spec,
+    /// What is said of it if that fails.
+    context: String,
+    origin: Origin,
+    is_in_a_file_system: bool,
+}
+
+/// Of a real drive whose model is in the catalog: its rated speeds, and the simulated drive of that model. Its indicators only
+/// excuse what the real drive shows, so they are used in a folder, too.
+fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulation {
+    let CatalogDrive { mut catalog_match, advertised, simulation, is_in_a_file_system } = known;
+    if !add_rated(&mut check.references, advertised) {
+        catalog_match.advertised_by = None;
+    }
+    check.catalog_match = Some(catalog_match);
+    let (context, origin) = (wording::on_simulated_drive(&simulation.text), Origin::SimulatedModel);
+    Simulation { simulation, context, origin, is_in_a_file_system }
+}
+
+fn reference_option(metric: Metric, origin: Origin, per_s: f64) -> ReferenceOption {
+    ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
+}
+
+/// Adds rated speeds of metrics without a typed one; returns whether there were any.
+fn add_rated(
+    references: &mut Vec<ReferenceOption>,
+    rated_metrics: impl IntoIterator<Item = (Metric, u64)>,
+) -> bool {
+    let typed = references.clone();
+    let is_new = |(metric, _): &(Metric, u64)| typed.iter().all(|known| known.metric != *metric);
+    let before = references.len();
+    let new = rated_metrics.into_iter().filter(is_new);
+    let option = |(metric, per_s)| reference_option(metric, Origin::Advertised, per_s as f64);
+    references.extend(new.map(option));
+    references.len() > before
+}
+
+/// A simulated drive's rated sequential speeds, in bytes a second.
+fn advertised_rates(target: &ResolvedTarget) -> Result<(Option<u64>, Option<u64>)> {
+    Ok(target.model()?.map_or((None, None), |model| {
+        (model.advertised.read_bytes_per_s, model.advertised.write_bytes_per_s)
+    }))
+}
+
+/// The catalog entry of a real drive.
+pub(crate) struct CatalogDrive {
+    /// The entry, as reported.
+    catalog_match: CatalogMatch,
+    /// Rated speeds of the entry, in bytes a second; only those with a source.
+    advertised: Vec<(Metric, u64)>,
+    /// The simulated drive: new, and as full as the real one.
+    pub(crate) simulation: Spec,
+    /// Whether small writes go through a file system, which the simulation does not model.
+    is_in_a_file_system: bool,
+}
+
+/// The entry of the drive at the bottom, if that is one whole drive of a model that was sold, without a layer
+/// that answers for it.
+pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
+    let [drive] = facts.drives.as_slice() else { return None };
+    // A virtual machine may give its disks any name, and a passed-through disk cannot be distinguished from
+    // those.
+    let is_in_virtual_machine = facts.machine.virtual_machine.value().is_some_and(Option::is_some);
+    if is_in_virtual_machine
+        || !is_real_drive(drive)
+        || !facts.stack.iter().all(|layer| passes_commands(layer.kind))
+    {
+        return None;
+    }
+    let model = drive.identity.model.value()?;
+    let capacity_bytes = drive.identity.capacity_bytes.get()?;
+    let entry = by_reported_model(model, capacity_bytes)?;
+    let (advertised, by) = rated_metrics(&entry.model);
+    Some(CatalogDrive {
+        catalog_match: CatalogMatch { model: model.clone(), entry: entry.name.to_owned(), advertised_by: by },
+        advertised,
+        simulation: as_new(entry, facts),
+        is_in_a_file_system: facts.file_system.is_some(),
+    })
+}
+
+/// The name of a hypervisor's disk says nothing about its medium. A bridge passes on the drive's name, and
+/// limits its speed, which the link shows.
+fn is_real_drive(drive: &Drive) -> bool {
+    let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
+    let kind = matches!(drive.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb);
+    kind && !is_virtual && drive.cloud.is_none()
+}
+
+/// Layers that pass every I/O on to one place. Arrays, caches and files that serve as devices change the I/O.
+fn passes_commands(kind: LayerKind) -> bool {
+    matches!(
+        kind,
+        LayerKind::FileSystem
+            | LayerKind::Partition
+            | LayerKind::Crypt
+            | LayerKind::LogicalVolume
+            | LayerKind::Disk
+            | LayerKind::UsbDisk
+    )
+}
+
+/// The rated speeds of an entry, and their source. Assumed values are no rated speeds.
+fn rated_metrics(model: &Model) -> (Vec<(Metric, u64)>, Option<String>) {
+    let metrics = [
+        (Metric::SequentialRead, model.advertised.read_bytes_per_s, "advertised.read_bytes_per_s"),
+        (Metric::SequentialWrite, model.advertised.write_bytes_per_s, "advertised.write_bytes_per_s"),
+    ];
+    let (mut rated_metrics, mut by) = (Vec::new(), Vec::new());
+    for (metric, per_s, key) in metrics {
+        let source = model.source(key).filter(|sourced| !sourced.is_assumed());
+        let (Some(per_s), Some(sourced)) = (per_s, source) else { continue };
+        rated_metrics.push((metric, per_s));
+        if !by.contains(&sourced.source) {
+            by.push(sourced.source.clone());
+        }
+    }
+    let by = (!by.is_empty()).then(|| format!("\"{}\"", by.join("; ")));
+    (rated_metrics, by)
+}
+
+/// A device whose fill is unknown counts as full, so that no read goes to a blank address.
+fn as_new(entry: &Entry, facts: &Facts) -> Spec {
+    let used = facts.file_system.as_ref().and_then(|of| of.used_bytes.get());
+    let share = used.map_or(1.0, |used| used as f64 / entry.model.capacity_bytes as f64);
+    // Percent, because the simulated baseline is part of the plan and must stay the same.
+    let percent = (share.clamp(0.0, 1.0) * 100.0).round() / 100.0;
+    Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalog")
+}
+
+/// Runs the same check. `None` if the user stopped it.
+fn measure_simulated(simulation: &Spec, check: &CheckOptions) -> anyhow::Result<Option<CheckMetrics>> {
+    let options = options(&CheckOptions {
+        references: Vec::new(),
+        catalog_match: None,
+        normal: Vec::new(),
+        ..check.clone()
+    });
+    let plan = Plan::new("check", None, 0, options);
+    let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let evidence = run_nested(simulation, &*procedure, plan)?;
+    Ok(evidence.map(|evidence| CheckMetrics::from_findings(&procedure.judge(&evidence))))
+}
+
+/// Number of the latest checks that show how much metrics vary.
+const LATEST: usize = 15;
+
+/// A baseline from the archive.
+struct SavedBaseline {
+    /// Metrics of comparable tests.
+    references: Vec<ReferenceOption>,
+    /// Date and time of the check.
+    started_at: String,
+}
+
+/// The earliest check of a real drive below `root`, or the named one.
+///
+/// # Errors
+/// The named run is not a completed check.
+fn find_baseline(
+    baseline: Option<&Baseline>,
+    root: Option<&Path>,
+    facts: Option<&TargetFacts>,
+    check: &CheckOptions,
+) -> Result<Option<SavedBaseline>> {
+    let signature = facts.and_then(|known| DriveSignature::new(&known.identity, Some(&known.facts)));
+    let records = match baseline {
+        Some(Baseline::None) => return Ok(None),
+        Some(Baseline::Run(folder)) => vec![open_check(folder)?],
+        None => root.zip(signature.as_ref()).map_or_else(Vec::new, |(root, of)| earlier_checks(root, of)),
+    };
+    let known = records
+        .iter()
+        .filter_map(|record| Some((&record.header.machine.started_at, answers(record, check)?)));
+    let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
+    let is_virtual = signature.is_some_and(|of| of.is_virtual);
+    Ok(dates.first().map(|first| SavedBaseline {
+        started_at: (*first).clone(),
+        references: CheckHistory { checks, is_virtual }.references(),
+    }))
+}
+
+fn open_check(folder: &Path) -> Result<Record> {
+    let record = Archive::open(folder).map_err(|error| Failure::Usage(error.to_string()))?;
+    if is_whole(&record) {
+        return Ok(record);
+    }
+    Err(Failure::Usage(wording::not_a_finished_check(folder)))
+}
+
+fn is_whole(record: &Record) -> bool {
+    let is_complete = record.findings.as_ref().is_some_and(|findings| !findings.is_interrupted);
+    record.header.plan.procedure == "check" && is_complete
+}
+
+/// The first check, and the latest ones. Runs that cannot be read are skipped.
+fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
+    let runs = Archive::new(root).list().unwrap_or_default();
+    let candidates: Vec<(PathBuf, DriveSignature)> = runs
+        .into_iter()
+        .filter_map(|run| Some((run.header.ok().filter(|of| of.plan.procedure == "check")?, run.path)))
+        .filter_map(|(header, path)| {
+            let of = DriveSignature::read(&path, &header.machine).ok()??;
+            Some((path, of))
+        })
+        .collect();
+    let keys = keys_by_place(candidates.iter().map(|(_, of)| of).chain([signature]));
+    let key_of = |of: &DriveSignature| of.key(&keys[&of.place()]);
+    let key = key_of(signature);
+    let mut checks = candidates
+        .iter()
+        .filter(|(_, of)| key_of(of) == key)
+        .filter_map(|(path, _)| Archive::open(path).ok())
+        .filter(is_whole);
+    let first = checks.next();
+    let mut latest: Vec<Record> = checks.rev().take(LATEST).collect();
+    latest.reverse();
+    first.into_iter().chain(latest).collect()
+}
+
+/// Judged again with this version.
+fn answers(record: &Record, check: &CheckOptions) -> Option<CheckMetrics> {
+    let Plan { options, .. } = &record.header.plan;
+    let then = CheckOptions::from_table(options).ok()?;
+    let procedure = from_plan(&record.header.plan).ok()?;
+    let mut answers = CheckMetrics::from_findings(&judge(&*procedure, &record.evidence()));
+    answers.metrics.retain(|(metric, _)| then.bytes_of(*metric) == check.bytes_of(*metric));
+    Some(answers)
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_core::facts::{Cloud, Fact, FileSystem, Identity, Layer};
+
+    use super::*;
+
+    #[test]
+    fn what_was_typed_is_not_replaced() {
+        let mut references = vec![reference_option(Metric::SequentialRead, Origin::Advertised, 1e6)];
+        let rated_metrics = [(Metric::SequentialRead, 2_000_000), (Metric::SequentialWrite, 3_000_000)];
+        assert!(add_rated(&mut references, rated_metrics));
+        let [read, write] = references[..] else { panic!("{references:?}") };
+        assert_eq!((read.per_s, write.per_s), (1e6, 3e6));
+        assert!(!add_rated(&mut references, rated_metrics), "nothing is left to add");
+    }
+
+    fn reported_facts(model: &str, capacity_bytes: u64) -> Facts {
+        let layer = |name: &str, kind| Layer { name: name.into(), kind, ..Layer::default() };
+        Facts {
+            stack: vec![
+                layer("/home", LayerKind::FileSystem),
+                layer("dm-0", LayerKind::Crypt),
+                layer("sda2", LayerKind::Partition),
+                layer("sda", LayerKind::Disk),
+            ],
+            file_system: Some(FileSystem {
+                used_bytes: Fact::new(40_000_000_000, "statvfs"),
+                ..FileSystem::default()
+            }),
+            drives: vec![Drive {
+                name: "sda".into(),
+                kind: DriveKind::Sata,
+                identity: Identity {
+                    model: Fact::new(model.to_owned(), "IDENTIFY"),
+                    capacity_bytes: Fact::new(capacity_bytes, "size"),
+                    virtual_by: Fact::new(None, "the names of the drive and of the machine"),
+                    ..Identity::default()
+                },
+                ..Drive::default()
+            }],
+            ..Facts::default()
+        }
+    }
+
+    const M4: (&str, u64) = ("M4-CT128M4SSD2", 128_035_676_160);
+
+    #[test]
+    fn a_reported_model_has_metrics_source_and_simulated_drive() {
+        let known = find_in_catalog(&reported_facts(M4.0, M4.1)).unwrap();
+        assert_eq!(known.catalog_match.entry, "crucial-m4-128gb");
+        assert_eq!(
+            known.advertised,
+            [(Metric::SequentialRead, 415_000_000), (Metric::SequentialWrite, 175_000_000)]
+        );
+        assert_eq!(known.catalog_match.advertised_by.as_deref(), Some("\"Tom's Hardware 2908\""));
+        assert_eq!(known.simulation.text, "sim:crucial-m4-128gb?state=new&fill=0.31");
+        assert!(known.is_in_a_file_system);
+        let device = Facts { file_system: None, ..reported_facts(M4.0, M4.1) };
+        assert_eq!(
+            find_in_catalog(&device).unwrap().simulation.text,
+            "sim:crucial-m4-128gb?state=new&fill=1"
+        );
+    }
+
+    #[test]
+    fn what_was_assumed_is_no_claim() {
+        let known = find_in_catalog(&reported_facts("SSDSA2SH032G1GN INTEL", 32_000_000_000)).unwrap();
+        assert_eq!((known.advertised.len(), known.catalog_match.advertised_by), (0, None));
+    }
+
+    #[test]
+    fn what_is_shown_by_somebody_else_is_not_known() {
+        let changed = |change: &dyn Fn(&mut Facts)| {
+            let mut facts = reported_facts(M4.0, M4.1);
+            change(&mut facts);
+            find_in_catalog(&facts).map(|known| known.catalog_match.entry)
+        };
+        assert!(changed(&|_| {}).is_some());
+        let shown = |facts: &mut Facts| {
+            facts.drives[0].identity.virtual_by = Fact::new(Some("QEMU".into()), "the machine's name");
+        };
+        assert_eq!(changed(&shown), None, "a name is typed into a hypervisor as into anything");
+        assert_eq!(changed(&|facts| facts.drives[0].kind = DriveKind::Virtual), None);
+        let inside = |facts: &mut Facts| {
+            facts.machine.virtual_machine = Fact::new(Some("KVM".into()), "/sys/class/dmi/id");
+        };
+        assert_eq!(changed(&inside), None);
+        assert_eq!(changed(&|facts| facts.drives[0].cloud = Some(Cloud::default())), None);
+        assert_eq!(changed(&|facts| facts.drives.push(facts.drives[0].clone())), None);
+        assert_eq!(changed(&|facts| facts.drives.clear()), None);
+        for kind in
+            [LayerKind::Array, LayerKind::Loop, LayerKind::Cache, LayerKind::Network, LayerKind::Other]
+        {
+            assert_eq!(changed(&|facts| facts.stack[1].kind = kind), None, "{kind:?}");
+        }
+        let unnamed = |facts: &mut Facts| facts.drives[0].identity.model = Fact::unknown("why", "IDENTIFY");
+        assert_eq!(changed(&unnamed), None);
+        assert!(
+            find_in_catalog(&reported_facts("M4-CT256M4SSD2", 256_060_514_304)).is_none()
+                && find_in_catalog(&Facts::default()).is_none()
+        );
+    }
+}
