@@ -8,7 +8,7 @@ use likenew_core::units::{Nanos, amount};
 use serde::Serialize;
 
 /// Why a mechanism has to answer a call that a layer may leave to the device inside it.
-const OWN_ANSWER: &str = "a mechanism answers this itself";
+const OWN_ANSWER: &str = "own answer";
 
 /// A mechanism that serves I/O in virtual time, or a layer around one. A slot holds one I/O at most, and has been announced.
 ///

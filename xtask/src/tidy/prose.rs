@@ -40,7 +40,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("facts/kernel_log.rs", "not running at top speed", "words of a driver in the kernel's log"),
     ("facts/machine.rs", "ATA SMART READ", "the name of a command"),
     ("fio/src/job_name.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
-    ("generator/file.rs", "{key} = {{ value", "a line of TOML"),
+    ("generator/parts.rs", "{key} = {{ value", "a line of TOML"),
     ("history/src/database.rs", "PRAGMA ", "settings of SQLite"),
     ("history/src/database.rs", "SELECT ", "SQL"),
     ("history/src/dialect.rs", "", "SQL, nothing else"),
