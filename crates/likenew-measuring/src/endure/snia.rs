@@ -171,9 +171,12 @@ impl SniaOptions {
     }
 }
 
+/// The options of endure that are one of these tests.
+type MakeOptions = fn(SniaOptions) -> EndureOptions;
+
 impl SniaTest {
     /// Each test, as the command line names it and with its settings.
-    const ALL: [(Self, &'static str, fn(SniaOptions) -> EndureOptions); 4] = [
+    const ALL: [(Self, &'static str, MakeOptions); 4] = [
         (Self::Iops, "snia-iops", EndureOptions::SniaIops),
         (Self::Throughput, "snia-throughput", EndureOptions::SniaThroughput),
         (Self::Latency, "snia-latency", EndureOptions::SniaLatency),
