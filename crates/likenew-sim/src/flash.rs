@@ -40,7 +40,7 @@ pub struct FlashParameters {
     pub unit_pages: u32,
     /// The chips.
     pub nand: NandParameters,
-    /// Memory for a part of the map, where it does not hold all of it.
+    /// Memory for a part of the mapping table, on drives whose memory is too small for all of it.
     pub map_cache: Option<MapCacheParameters>,
     /// How data ages, if it does.
     pub aging: Option<AgingParameters>,
