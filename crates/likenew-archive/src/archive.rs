@@ -1,12 +1,11 @@
 //! The folder that holds all runs.
 
 use std::ffi::OsString;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
-use likenew_core::plan::Plan;
-use likenew_core::recorder::Stop;
+use likenew_core::procedure::Plan;
+use likenew_core::segment::Stop;
 
 use crate::error::ArchiveError;
 use crate::folder;

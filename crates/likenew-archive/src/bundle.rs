@@ -19,11 +19,10 @@ use sha2::Sha256;
 
 use crate::archive::{Archive, run_name};
 use crate::error::ArchiveError;
-use crate::folder;
 use crate::record::Record;
 use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
 use crate::sample_reader::SampleReader;
-use crate::wording;
+use crate::{folder, wording};
 
 /// An exported run. Samples are the bulk of it: 4 GiB hold some hundred million I/Os.
 pub const BUNDLE: Kind = Kind { name: "an exported run", bytes_max: 4 << 30 };

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::InputError;
-use likenew_core::system_error::reason;
+use likenew_core::lab_error::system_reason;
 
 use crate::wording::advice;
 
@@ -12,7 +12,7 @@ use crate::wording::advice;
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
     /// The operating system refused.
-    #[error("could not {action} {}: {}; {}", path.display(), reason(source), advice(source))]
+    #[error("could not {action} {}: {}; {}", path.display(), system_reason(source), advice(source))]
     System {
         /// The attempted operation: "write".
         action: &'static str,

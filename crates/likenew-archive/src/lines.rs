@@ -10,8 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::ArchiveError;
-use crate::folder;
-use crate::wording;
+use crate::{folder, wording};
 
 /// A file of lines that is being written.
 #[derive(Debug)]

@@ -2,22 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
+use likenew_core::counters::FlashCounters;
 use likenew_core::findings::Findings;
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::input::{self, Kind};
-use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;
-use likenew_core::procedure::{Evidence, PastStep, history};
+use likenew_core::procedure::{Evidence, PastStep, Plan, history};
 use likenew_core::segment::Segment;
 use likenew_core::validation::check_all;
 use serde::Deserialize;
 
 use crate::error::ArchiveError;
-use crate::folder;
-use crate::lines;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::run::{self, FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
-use crate::wording;
+use crate::{folder, lines, wording};
 
 /// The plan and the machine of a run.
 #[derive(Clone, Debug, PartialEq)]

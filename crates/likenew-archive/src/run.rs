@@ -5,17 +5,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
 use likenew_core::probe::Observation;
+use likenew_core::procedure::Plan;
 use likenew_core::segment::Segment;
 
 use crate::error::ArchiveError;
-use crate::folder;
 use crate::lines::{Lines, readable};
 use crate::live::LiveWriter;
 use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
 use crate::sample_writer::SampleWriter;
-use crate::wording;
+use crate::{folder, wording};
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";

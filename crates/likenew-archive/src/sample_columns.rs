@@ -2,8 +2,7 @@
 //!
 //! `outcome` is [`Sample::signed_outcome`].
 
-use likenew_core::io::{Op, Outcome};
-use likenew_core::sample::Sample;
+use likenew_core::io::{Op, Outcome, Sample};
 use likenew_core::units::Nanos;
 
 use crate::wording;

@@ -5,8 +5,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::SAMPLES;
-use likenew_core::io::Op;
-use likenew_core::sample::Sample;
+use likenew_core::io::{Op, Sample};
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -14,9 +13,8 @@ use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReade
 use parquet::schema::parser::parse_message_type;
 
 use crate::error::ArchiveError;
-use crate::folder;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
-use crate::wording;
+use crate::{folder, wording};
 
 /// More rows in one group than this are refused: our files have fewer, and they would have to fit the memory.
 const GROUP_ROWS_MAX: i64 = 1_000_000;

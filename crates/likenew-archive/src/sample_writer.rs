@@ -7,9 +7,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 
-use likenew_core::io::Op;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
+use likenew_core::io::{Op, Sample};
+use likenew_core::segment::{Recorder, Stop};
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
@@ -20,10 +19,9 @@ use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
 use crate::error::ArchiveError;
-use crate::folder;
 use crate::machine::SCHEMA;
 use crate::sample_columns::{Row, SCHEMA_TEXT, Values};
-use crate::wording;
+use crate::{folder, wording};
 
 /// Samples that a lane hands over at once.
 const BATCH: usize = 8_192;

@@ -6,16 +6,12 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::recorder::Stop;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
+use likenew_core::segment::Stop;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
 use likenew_run::run::run;
 use nix::sys::resource::{UsageWho, getrusage};
 

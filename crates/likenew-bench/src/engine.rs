@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use likenew_core::drive::Drive;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::open::{Options as OpenOptions, open};
 

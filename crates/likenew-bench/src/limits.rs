@@ -11,7 +11,7 @@ mod xray;
 
 use clap::{Args, ValueEnum};
 
-use likenew_core::quantity::digits;
+use likenew_core::units::digits;
 use likenew_stats::interval::{Interval, median_interval};
 use likenew_stats::summary::{maximum, minimum};
 

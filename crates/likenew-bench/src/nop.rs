@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_real::nop::Nop;
 use likenew_run::calibrate::calibrate;
 

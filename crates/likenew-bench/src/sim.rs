@@ -10,8 +10,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use likenew_core::drive::Drive as _;
 use likenew_core::units::{Nanos, rate};
-use likenew_core::until::Until;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Until, Workload};
 use likenew_sim::{SimDrive, Spec, catalog};
 
 use crate::case_run;

@@ -6,9 +6,8 @@
 //! other when a parameter changes a little, and no derivative tells where to go; a mean moves evenly.
 
 use likenew_core::io::Op;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Windows};
 use likenew_core::tally::Latencies;
-use likenew_core::windows::Windows;
 use likenew_core::workload::Arrival;
 use serde::Serialize;
 

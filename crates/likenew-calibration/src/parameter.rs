@@ -4,8 +4,8 @@
 //! of its factors is listed and the others stay. The bandwidth of all dies, for instance, is the number of
 //! dies over the time of a program; the number of dies stays, and the time of a program stands for the rest.
 
-use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
+use likenew_core::units::{Nanos, Number};
 use likenew_sim::model::Model;
 use serde::Serialize;
 

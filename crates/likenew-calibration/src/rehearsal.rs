@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use likenew_core::access::Access;
 use likenew_core::drive::Drive as _;
 use likenew_core::procedure::{Evidence, PastStep};
 use likenew_core::segment::Segment;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Access, Workload};
 use likenew_run::run::run;
 
 use crate::base::Base;

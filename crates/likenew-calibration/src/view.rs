@@ -1,14 +1,13 @@
 //! A simulated drive addressed as the real one was: a run in a folder had the addresses of its files alone.
 
-use likenew_core::access::Access;
-use likenew_core::counters::Counters;
+use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::units::Nanos;
+use likenew_core::workload::Access;
 use likenew_sim::SimDrive;
 
 /// The first addresses of a simulated drive.

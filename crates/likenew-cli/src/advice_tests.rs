@@ -7,19 +7,18 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::{fs, io};
 
-use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::{Drive as _, Kind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
-use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
-use likenew_core::plan::Plan;
+use likenew_core::findings::{Action, Loss};
+use likenew_core::fix::{ActionKind, Feasibility, Objection};
 use likenew_core::probe::ProbeResult;
-use likenew_core::procedure::Evidence;
-use likenew_core::recorder::Recorder;
+use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Recorder, Segment};
 use likenew_diagnosis::{ALL, Case, Measurements, Site, actions, hints, step_kind};
+use likenew_procedures::all;
 use likenew_procedures::recondition::ReconditionOptions;
-use likenew_procedures::{all, site::site};
+use likenew_procedures::site::site;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::{Spec, catalog};
 

@@ -21,7 +21,7 @@ mod watch;
 
 use clap::{ArgMatches, Args};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
+use likenew_core::workload::Mix;
 use likenew_procedures::data::Test;
 use likenew_procedures::pattern::Pattern;
 

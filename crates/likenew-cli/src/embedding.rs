@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_sim::{Spec, SpecName};
 
 use crate::exit::{Exit, Failure};

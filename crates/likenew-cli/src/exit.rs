@@ -1,11 +1,11 @@
 //! How a command can end, as scripts see it.
 
+use likenew_core::lab_error::system_reason;
 use std::io::ErrorKind;
 
 use likenew_archive::ArchiveError;
 use likenew_core::input::InputError;
 use likenew_core::lab_error::LabError;
-use likenew_core::system_error;
 use likenew_run::run::RunError;
 use likenew_run::runner::RunnerError;
 use likenew_sim::SimError;
@@ -115,7 +115,7 @@ impl Failure {
 /// An error and its causes, each once: many errors already end with their cause.
 fn with_causes(error: &anyhow::Error) -> String {
     let text = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<std::io::Error>() {
-        Some(system) => system_error::reason(system),
+        Some(system) => system_reason(system),
         None => cause.to_string(),
     };
     error.chain().fold(String::new(), |message, cause| match text(cause) {

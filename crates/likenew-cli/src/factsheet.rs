@@ -3,11 +3,10 @@
 
 use std::fmt;
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::facts::{FactRow, Facts};
-use likenew_core::findings::Findings;
-use likenew_core::quantity::{Number, Rate, Share, Size, digits};
-use likenew_core::units::Nanos;
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::units::{Nanos, Number, digits};
 
 use crate::wording;
 use serde_json::Value;

@@ -6,16 +6,16 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_core::access::Access;
-use likenew_core::counters::Counters;
+use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
-use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::fix::{
+    ActionKind, AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds,
+};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Access;
 use likenew_real::clock::Monotonic;
 use likenew_real::consent::{Agreement, Consent, UnusedConsent, UnusedSpace};
 use likenew_real::engine::Engine;

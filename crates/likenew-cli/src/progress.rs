@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
+use likenew_core::io::Sample;
 use likenew_core::procedure::{Evidence, Procedure, Step};
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_real::clock::Monotonic;
@@ -410,7 +409,7 @@ pub(crate) struct ProgressRecorder {
     name: String,
     started_at: Nanos,
     last_draw: Nanos,
-    until: likenew_core::until::Until,
+    until: likenew_core::workload::Until,
     ios: usize,
     bytes: u64,
 }
@@ -490,8 +489,8 @@ mod tests {
     use std::time::Duration;
 
     use likenew_core::drive::Identity;
-    use likenew_core::plan::Plan;
     use likenew_core::probe::{Observation, Probe};
+    use likenew_core::procedure::Plan;
     use likenew_core::segment::Segment;
     use likenew_core::target::Clock;
     use likenew_procedures::all::from_plan;
@@ -564,8 +563,11 @@ mod tests {
         let target = indicatif::ProgressDrawTarget::term_like(Box::new(screen.clone()));
         let (done, is_done) = channel();
         std::thread::spawn(move || {
-            let workload =
-                Workload::new("reads", likenew_core::until::Until::elapsed(Nanos::from_secs(60)), Vec::new());
+            let workload = Workload::new(
+                "reads",
+                likenew_core::workload::Until::elapsed(Nanos::from_secs(60)),
+                Vec::new(),
+            );
             let planned = [Step::Run(workload)];
             let bar = ProgressBar::with_draw_target(Some(PARTS), target);
             let forecast = Some(Forecast::new(&planned, Clock::Wall, false));

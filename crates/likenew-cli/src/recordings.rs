@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use likenew_core::plan::Plan;
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::procedure::Plan;
+use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 use likenew_trace::{OpenOptions, Surveyor, Trace};
 

@@ -8,7 +8,7 @@ use anyhow::Context as _;
 use clap::Args;
 use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
 use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{
     CatalogMatch, CheckHistory, CheckMetrics, CheckOptions, Metric, Origin, RatedMetrics, ReferenceOption,

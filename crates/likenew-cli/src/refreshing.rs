@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::{fmt, io};
 
-use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::drive::{BlockStore, LeaseState};
 use likenew_core::fix::{FixEnd, FixReport, WriteSpeeds};
 use likenew_core::units::Nanos;
 use likenew_real::clock::Monotonic;

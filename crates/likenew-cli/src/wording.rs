@@ -12,10 +12,10 @@ pub(crate) mod sim;
 use std::fmt::Display;
 use std::path::Path;
 
-use likenew_core::quantity::{Factor, Number, Offset, Rate, Share, Size};
+use likenew_core::input::nearest;
+use likenew_core::quantity::{Factor, Offset, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
-use likenew_core::suggest::nearest;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, Number};
 use likenew_trace::Survey;
 
 use crate::progress_event::RunEstimate;

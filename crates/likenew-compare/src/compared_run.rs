@@ -3,7 +3,7 @@
 use indexmap::IndexMap;
 use likenew_core::drive::Kind;
 use likenew_core::findings::Row;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_restoring::check::CheckHistory;
 
 /// A run beside others.

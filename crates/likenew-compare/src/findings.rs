@@ -1,8 +1,8 @@
 //! Findings about how runs differ.
 
-use likenew_core::answer::{Answer, Estimate, Standing};
-use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{
+    Answer, Axis, Estimate, Findings, Line, OverviewTable, Row, Series, Shape, Standing,
+};
 use likenew_core::row;
 
 use crate::compared_run::ComparedRun;
@@ -125,7 +125,7 @@ fn series(first: &ComparedRun<'_>, compared: &[(&ComparedRun<'_>, Vec<Option<Spe
 mod tests {
     use indexmap::IndexMap;
     use likenew_core::drive::Kind;
-    use likenew_core::plan::Plan;
+    use likenew_core::procedure::Plan;
     use serde_json::json;
 
     use super::*;

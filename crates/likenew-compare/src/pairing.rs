@@ -58,7 +58,7 @@ fn paired(first: &[(String, f64)], other: &[(String, f64)]) -> Option<(f64, f64)
 mod tests {
     use indexmap::IndexMap;
     use likenew_core::drive::Kind;
-    use likenew_core::plan::Plan;
+    use likenew_core::procedure::Plan;
 
     use super::*;
     use crate::speed_ratio::Difference;

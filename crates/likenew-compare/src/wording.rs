@@ -1,7 +1,8 @@
 //! The sentences of comparisons.
 
-use likenew_core::answer::Answer;
-use likenew_core::quantity::{Factor, Iops, Number, Rate, Share, Size, with_range};
+use likenew_core::findings::Answer;
+use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, with_range};
+use likenew_core::units::Number;
 use serde_json::Value;
 
 use crate::compared_run::ComparedRun;

@@ -3,18 +3,15 @@
 
 use std::cell::Cell;
 
-use crate::access_pattern::AccessPattern;
 use crate::io::Op;
-use crate::mix::Mix;
 use crate::probe::{Observation, Probe, ProbeResult};
 use crate::procedure::{Evidence, Procedure, Step};
-use crate::recorder::Stop;
-use crate::replay_spec::{ReplaySpec, TraceTotals};
-use crate::segment::{Segment, SegmentRecorder};
+use crate::segment::{Segment, SegmentRecorder, Stop};
 use crate::tally::Tally;
+use crate::trace::{ReplaySpec, TraceTotals};
 use crate::units::Nanos;
 use crate::wording;
-use crate::workload::{Arrival, Workload};
+use crate::workload::{AccessPattern, Arrival, Mix, Workload};
 
 /// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
 /// and answers a small I/O in 100 µs, or a random one in 12 ms where it rotates.
@@ -329,11 +326,10 @@ mod tests {
     use super::*;
     use crate::drive::{Identity, Kind};
     use crate::findings::Findings;
-    use crate::plan::Plan;
-    use crate::procedure::{Descriptor, Layout, PastStep};
+    use crate::probe::ReadBack;
+    use crate::procedure::{Descriptor, Layout, PastStep, Plan};
     use crate::target::{Clock, Geometry};
-    use crate::trim::ReadBack;
-    use crate::until::Until;
+    use crate::workload::Until;
 
     /// Runs one workload again and again until it has written enough.
     struct RepeatProcedure {

@@ -5,47 +5,19 @@
 //! Readers of an older or newer version ignore fields they do not know. Nothing here judges: what a fact
 //! means for speed is decided elsewhere.
 
-pub mod card;
-pub mod cloud;
-pub mod counts;
-pub mod database;
-pub mod delta;
 pub mod drive;
 pub mod fact;
 pub mod file_system;
-pub mod files;
-pub mod health;
-pub mod host_memory;
-pub mod identity;
-pub mod layer;
-pub mod link;
-pub mod log;
-pub mod machine;
-pub mod power;
 pub mod rows;
-pub mod space;
 
-use serde::{Deserialize, Serialize};
-
-pub use card::Card;
-pub use cloud::Cloud;
-pub use counts::Counts;
-pub use database::Database;
-pub use delta::{DriveDelta, FactsDelta};
-pub use drive::{Drive, DriveKind};
+pub use drive::{
+    Attribute, Card, Cloud, Counts, Database, Drive, DriveDelta, DriveKind, FactsDelta, Health, Hop,
+    HostMemory, Identity, Link, Log, LogKind, LogLine, Power, Serial, Space, Zones,
+};
 pub use fact::Fact;
-pub use file_system::{FileSystem, Trimming};
-pub use files::Files;
-pub use health::{Attribute, Health};
-pub use host_memory::HostMemory;
-pub use identity::{Identity, Serial};
-pub use layer::{Layer, LayerKind, UNMAP_RULES};
-pub use link::{Hop, Link};
-pub use log::{Log, LogKind, LogLine};
-pub use machine::Machine;
-pub use power::Power;
+pub use file_system::{FileSystem, Layer, LayerKind, Trimming, UNMAP_RULES};
 pub use rows::FactRow;
-pub use space::{Space, Zones};
+use serde::{Deserialize, Serialize};
 
 /// Everything that is known of a target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -98,6 +70,72 @@ impl Facts {
     pub fn layers_of(&self, kind: LayerKind) -> impl Iterator<Item = &Layer> {
         self.stack.iter().filter(move |layer| layer.kind == kind)
     }
+}
+
+/// Properties that limit which facts can be known, and how a drive can be judged.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Machine {
+    /// Release of the kernel.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub kernel: Fact<String>,
+    /// Whether the facts were collected as root.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub root: Fact<bool>,
+    /// Whether this is a container, which sees only part of its host; the word is its kind.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub container: Fact<Option<String>>,
+    /// The kind of virtual machine, as its firmware reports; none on a real one.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub virtual_machine: Fact<Option<String>>,
+    /// Maker and model of the computer or board.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub board: Fact<String>,
+    /// Memory, part of which can cache files that were read.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub memory_bytes: Fact<u64>,
+}
+
+/// A sample of files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Files {
+    /// Files in the sample.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub files: Fact<u64>,
+    /// Bytes of them.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub bytes: Fact<u64>,
+    /// Bytes of them that lie in a hole, and are read without the drive.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub hole_bytes: Fact<u64>,
+    /// Whether there are more files than were examined.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub is_part: Fact<bool>,
+    /// Files whose extents were queried.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub files_mapped: Fact<u64>,
+    /// Their extents beyond the first of each file, per MiB: what defragmentation can join.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub extents_per_mib: Fact<f64>,
+    /// Extents of the most fragmented file.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub extents_max: Fact<u64>,
+    /// Time since the content last changed (mtime): the 10th percentile.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub content_age_s_p10: Fact<u64>,
+    /// The median.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub content_age_s_p50: Fact<u64>,
+    /// The 90th percentile.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub content_age_s_p90: Fact<u64>,
+    /// Time since the file last changed in any way (ctime), which no program can set back: the median.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub inode_age_s_p50: Fact<u64>,
+    /// The 90th percentile.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub inode_age_s_p90: Fact<u64>,
 }
 
 #[cfg(test)]

@@ -1,10 +1,13 @@
-//! What a procedure concludes: a summary, answers, tables, series, and what of it fits one screen.
+//! What a procedure concludes: a summary, answers, tables, series, and what of it fits one screen; and how a number is read
+//! from findings that were kept.
+
+use std::sync::Arc;
 
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::answer::{Answer, Standing};
-use crate::overview::Overview;
+use crate::stat::Stat;
+use crate::units::Nanos;
 
 /// One row of a table: its columns from left to right, the unit at the end of each key.
 pub type Row = serde_json::Map<String, serde_json::Value>;
@@ -225,11 +228,380 @@ impl Findings {
     }
 }
 
+/// What an answer means to the owner of the drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Good.
+    Good,
+    /// A problem: makes the exit code 10.
+    Problem,
+    /// Not decided by what was measured.
+    Unknown,
+    /// A measurement or a property, neither good nor bad.
+    Info,
+}
+
+/// A number with the interval it can be trusted to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Estimate {
+    /// The best single value.
+    pub value: f64,
+    /// Lower end of the interval; minus infinity where nothing bounds it, which JSON spells `null`.
+    #[serde(deserialize_with = "open_below")]
+    pub low: f64,
+    /// Upper end of the interval; infinity where nothing bounds it.
+    #[serde(deserialize_with = "open_above")]
+    pub high: f64,
+    /// `bytes/s`, `ns`, `1` …
+    pub unit: String,
+}
+
+fn open_below<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or(f64::NEG_INFINITY))
+}
+
+fn open_above<'de, D: Deserializer<'de>>(input: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(input)?.unwrap_or(f64::INFINITY))
+}
+
+/// What an action destroys for good.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Loss {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Deleted files that might have been recovered.
+    DeletedFiles,
+    /// Everything on the target.
+    Everything,
+}
+
+/// Something the owner can do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Action {
+    /// Stable name, such as `recondition_overwrite`.
+    pub id: String,
+    /// What it does or finds out, as an imperative without a full stop.
+    pub why: String,
+    /// The command, as it can be pasted into a shell; none where no command does it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// The command that undoes it, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undo: Option<String>,
+    /// How long it takes, in seconds, where that can be estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_s: Option<f64>,
+    /// Bytes that it writes to the drive, where that can be estimated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_written: Option<u64>,
+    /// What it destroys for good.
+    #[serde(default)]
+    pub loses: Loss,
+}
+
+impl Action {
+    /// An action that loses nothing, with neither command nor cost yet.
+    pub fn new(id: impl Into<String>, why: impl Into<String>) -> Self {
+        Self {
+            id: id.into(),
+            why: why.into(),
+            command: None,
+            undo: None,
+            time_s: None,
+            bytes_written: None,
+            loses: Loss::Nothing,
+        }
+    }
+
+    /// Adds the command, as it can be pasted into a shell.
+    #[must_use]
+    pub fn command(mut self, command: impl Into<String>) -> Self {
+        self.command = Some(command.into());
+        self
+    }
+
+    /// Adds the command that undoes it.
+    #[must_use]
+    pub fn undo(mut self, command: impl Into<String>) -> Self {
+        self.undo = Some(command.into());
+        self
+    }
+
+    /// Adds how long it takes.
+    #[must_use]
+    pub fn time(mut self, time: Nanos) -> Self {
+        self.time_s = Some(time.as_secs_f64());
+        self
+    }
+
+    /// Adds the bytes that it writes to the drive.
+    #[must_use]
+    pub fn bytes_written(mut self, bytes: u64) -> Self {
+        self.bytes_written = Some(bytes);
+        self
+    }
+
+    /// Sets what it destroys for good.
+    #[must_use]
+    pub fn loses(mut self, loss: Loss) -> Self {
+        self.loses = loss;
+        self
+    }
+}
+
+/// The answer to one question, and what it rests on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Stable name for programs, such as `sequential_write`; two answers of one run may share it where they answer the
+    /// same question of two things.
+    pub id: String,
+    /// What was asked, as a noun phrase of a few words: `Sequential write`.
+    pub question: String,
+    /// What was found, without a full stop: `20 MB/s, 26% of new`.
+    pub answer: String,
+    /// What it means to the owner of the drive.
+    pub standing: Standing,
+    /// The number behind it, if there is one.
+    pub estimate: Option<Estimate>,
+    /// What it rests on, in sentences.
+    pub evidence: Vec<String>,
+    /// What limits it, in sentences.
+    pub caveats: Vec<String>,
+    /// What to do about it, the gentlest first.
+    pub actions: Vec<Action>,
+}
+
+impl Answer {
+    /// What the id of an answer that names a cause begins with.
+    pub const CAUSE_PREFIX: &str = "cause_";
+
+    /// Whether it names the cause of a problem.
+    pub fn is_known_cause(&self) -> bool {
+        self.standing == Standing::Problem && self.id.starts_with(Self::CAUSE_PREFIX)
+    }
+
+    /// An answer with neither number nor evidence yet.
+    pub fn new(
+        id: impl Into<String>,
+        question: impl Into<String>,
+        answer: impl Into<String>,
+        standing: Standing,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            question: question.into(),
+            answer: answer.into(),
+            standing,
+            estimate: None,
+            evidence: Vec::new(),
+            caveats: Vec::new(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// A good answer.
+    pub fn good(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
+        Self::new(id, question, answer, Standing::Good)
+    }
+
+    /// A problem.
+    pub fn problem(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
+        Self::new(id, question, answer, Standing::Problem)
+    }
+
+    /// The measurement does not decide it; `answer` says what is known.
+    pub fn unknown(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
+        Self::new(id, question, answer, Standing::Unknown)
+    }
+
+    /// Information, neither good nor bad.
+    pub fn info(id: impl Into<String>, question: impl Into<String>, answer: impl Into<String>) -> Self {
+        Self::new(id, question, answer, Standing::Info)
+    }
+
+    /// Adds the number behind it, if there is one. An end of its interval that is no number is open.
+    #[must_use]
+    pub fn estimate(mut self, value: f64, low: f64, high: f64, unit: &str) -> Self {
+        let low = if low.is_finite() { low } else { f64::NEG_INFINITY };
+        let high = if high.is_finite() { high } else { f64::INFINITY };
+        self.estimate = value.is_finite().then(|| Estimate { value, low, high, unit: unit.to_owned() });
+        self
+    }
+
+    /// Adds a sentence of evidence.
+    #[must_use]
+    pub fn with_evidence(mut self, sentence: impl Into<String>) -> Self {
+        self.evidence.push(sentence.into());
+        self
+    }
+
+    /// Adds a sentence that limits it.
+    #[must_use]
+    pub fn caveat(mut self, sentence: impl Into<String>) -> Self {
+        self.caveats.push(sentence.into());
+        self
+    }
+
+    /// Adds something to do about it.
+    #[must_use]
+    pub fn action(mut self, action: Action) -> Self {
+        self.actions.push(action);
+        self
+    }
+}
+
+/// Whether the first screen begins with the summary or with the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Lead {
+    /// The summary first.
+    #[default]
+    Summary,
+    /// The table first, and of the answers only those that are a problem or unknown: for procedures whose answer is the
+    /// table itself.
+    Table,
+}
+
+/// The first screen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Overview {
+    /// What comes first.
+    pub lead: Lead,
+    /// Ids of the answers that are listed below the summary, from top to bottom.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<String>,
+    /// The table that answers the question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub table: Option<OverviewTable>,
+    /// The series that is drawn if it fits the screen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<String>,
+}
+
+/// A small table of text.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverviewTable {
+    /// What stands above each column.
+    pub headings: Vec<String>,
+    /// The rows, most important first: where not all fit, the last are left out.
+    pub rows: Vec<OverviewRow>,
+}
+
+impl OverviewTable {
+    /// A table without rows yet.
+    pub fn new(headings: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { headings: headings.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    /// Adds a row with a cell for each heading.
+    pub fn push(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) {
+        self.push_with_share(cells, None);
+    }
+
+    /// Adds a row that ends with a bar: a share of 1 fills it.
+    pub fn push_with_share(
+        &mut self,
+        cells: impl IntoIterator<Item = impl Into<String>>,
+        share: Option<f64>,
+    ) {
+        let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
+        assert_eq!(cells.len(), self.headings.len(), "a row has a cell for each heading");
+        self.rows.push(OverviewRow { cells, share });
+    }
+}
+
+/// A row of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OverviewRow {
+    /// One for each heading.
+    pub cells: Vec<String>,
+    /// The length of the bar at its end, 1 for a full one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+}
+
+/// Every drive that was there when the counters were read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// When, on the reader's clock.
+    pub at: Nanos,
+    /// In no particular order, each name once.
+    pub drives: Vec<DriveReading>,
+}
+
+/// One drive, partition or layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DriveReading {
+    /// The kernel's name for it: `sda`, `nvme0n1p2`, `dm-0`.
+    pub name: String,
+    /// Distinguishes it from an earlier drive of the same name; 0 from kernels before 5.15.
+    pub instance: u64,
+    /// When exactly its counters were read, on the reader's clock.
+    pub at: Nanos,
+    /// What was counted until then.
+    pub stat: Stat,
+    /// Reads and writes in flight, where the kernel counts them separately.
+    pub in_flight: Option<[u64; 2]>,
+    /// Degrees Celsius, where its driver reports them.
+    pub temperature_c: Option<f64>,
+    /// What changes seldom.
+    pub facts: Arc<DriveFacts>,
+}
+
+/// What is known of a drive without asking it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DriveFacts {
+    /// As it is given to a command: `/dev/sda`.
+    pub path: String,
+    /// What kind of device it is.
+    pub role: Role,
+    /// Maker and model; of a layer its own name, of a loop device its file.
+    pub model: Option<String>,
+    /// Its size in bytes; 0 where no medium is in it.
+    pub capacity_bytes: u64,
+    /// Where it, or a layer on it, is mounted, or that it is swap.
+    pub used_by: Vec<String>,
+    /// The layers below and above it, itself included, from the bottom.
+    pub stack: Vec<Layer>,
+    /// More, as name and value: bus, scheduler, depth of the queue, write cache …
+    pub facts: Vec<(String, String)>,
+    /// What limits the trust in its counters, in sentences.
+    pub caveats: Vec<String>,
+}
+
+/// What kind of device a name stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// A drive, real or of a virtual machine.
+    #[default]
+    Drive,
+    /// A part of one.
+    Partition,
+    /// Built on others: device mapper, RAID.
+    Layer,
+    /// A file (loop) or memory (ram, zram) that looks like one.
+    Virtual,
+}
+
+/// One line of what carries what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// How many are below it.
+    pub level: u16,
+    /// The kernel's name.
+    pub name: String,
+    /// Size, model and use, in words.
+    pub words: String,
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     #[test]
     fn what_is_usual_is_left_out_and_read_back() {

@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use crate::system_error::reason;
+use crate::lab_error::system_reason;
 use crate::units::amount;
 
 /// A kind of file, and how large one can be.
@@ -79,7 +79,7 @@ pub enum InputError {
         line: usize,
     },
     /// The system refused.
-    #[error("{}", reason(.0))]
+    #[error("{}", system_reason(.0))]
     System(#[from] io::Error),
 }
 
@@ -195,6 +195,20 @@ fn check_type(actual: FileType, kind: Kind) -> Result<(), InputError> {
     Err(InputError::NotAFile { actual, kind })
 }
 
+/// Jaro-Winkler similarity from which on a name is suggested. Chosen: typing errors are above, other words below; clap
+/// uses the same for options.
+pub const SIMILARITY_MIN: f64 = 0.7;
+
+/// The known name most like what was typed, if one is similar enough.
+pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(typed, name), name))
+        .filter(|(similarity, _)| *similarity >= SIMILARITY_MIN)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, name)| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,5 +255,13 @@ mod tests {
         let mut endless = io::BufReader::new(io::repeat(0));
         assert!(matches!(next_line(&mut endless, &mut line, SMALL), Err(InputError::TooLarge { .. })));
         assert_eq!(line.len(), 11);
+    }
+
+    #[test]
+    fn the_most_similar_name_is_suggested_and_no_other() {
+        let names = ["bench", "check", "cache"];
+        assert_eq!(nearest("benhc", names), Some("bench"));
+        assert_eq!(nearest("chekc", names), Some("check"));
+        assert_eq!(nearest("xyz", names), None);
     }
 }

@@ -1,19 +1,19 @@
-//! A failure of the lab: the target cannot be measured any further. An error from a drive is an `Outcome`
-//! instead.
-
-use std::fmt;
-use std::path::PathBuf;
+//! A failure of the instrument: the target cannot be measured any further. An error of a drive is an `Outcome` instead. And
+//! what the operating system says of an error, as people read it.
 
 use crate::io::Op;
-use crate::system_error::reason;
-use crate::units::{Nanos, amount};
+use crate::units::amount;
 use crate::wording;
+use std::path::PathBuf;
+use std::{fmt, io};
+
+use crate::units::Nanos;
 
 /// Why a target could not be opened or went away.
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The operating system refused something that is not itself a measured I/O.
-    #[error("could not {action}: {}", reason(source))]
+    #[error("could not {action}: {}", system_reason(source))]
     System {
         /// The attempted operation: "create the file /mnt/x".
         action: String,
@@ -62,5 +62,27 @@ impl LabError {
     pub fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let action = action.into();
         move |source| Self::System { action, source }
+    }
+}
+
+/// The system's sentence without its number, which helps nobody: `No such file or directory`.
+pub fn system_reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split_once(" (os error").map_or(text.as_str(), |(reason, _)| reason).to_owned()
+}
+
+/// The same for an error number.
+pub fn system_reason_of(errno: i32) -> String {
+    system_reason(&io::Error::from_raw_os_error(errno))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_has_no_number() {
+        assert_eq!(system_reason_of(2), "No such file or directory");
+        assert_eq!(system_reason(&io::Error::other("it is larger than 4 MiB")), "it is larger than 4 MiB");
     }
 }

@@ -2,12 +2,10 @@
 
 use std::fmt;
 
-use crate::io::{Op, Outcome};
+use crate::io::{Op, Outcome, Sample};
+use crate::lab_error::system_reason_of;
 use crate::quantity::{Offset, Size};
-use crate::recorder::Stop;
-use crate::sample::Sample;
-use crate::segment::Segment;
-use crate::system_error::reason_of;
+use crate::segment::{Segment, Stop};
 use crate::tally::Tally;
 use crate::units::Nanos;
 use crate::wording;
@@ -72,7 +70,7 @@ impl RefusedIo {
     /// How it ended, without where: `Input/output error`, `512 bytes were moved`.
     pub fn reason(&self) -> String {
         match self.outcome {
-            Outcome::Error(errno) => reason_of(errno),
+            Outcome::Error(errno) => system_reason_of(errno),
             Outcome::Short(bytes) => wording::short_io(bytes),
             Outcome::Done => "it succeeded".into(),
         }
@@ -84,7 +82,7 @@ impl MeasurementError {
     pub fn reason(&self) -> String {
         match self {
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Error(errno), .. }), .. } => {
-                reason_of(*errno)
+                system_reason_of(*errno)
             }
             Self::JobFailed { errno } => job_reason(*errno),
             Self::Refused { first: Some(RefusedIo { outcome: Outcome::Short(bytes), .. }), .. } => {
@@ -103,7 +101,7 @@ pub const DATA_DIFFERS: i32 = 84;
 pub fn job_reason(errno: i32) -> String {
     match errno {
         DATA_DIFFERS => wording::DATA_DIFFERS.into(),
-        0.. => reason_of(errno),
+        0.. => system_reason_of(errno),
         _ => wording::error_of_other_system(errno.unsigned_abs()),
     }
 }
@@ -180,9 +178,9 @@ impl Segment {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recorder::Recorder as _;
+    use crate::segment::Recorder as _;
     use crate::segment::SegmentRecorder;
-    use crate::until::Until;
+    use crate::workload::Until;
     use crate::workload::Workload;
 
     const EIO: i32 = 5;

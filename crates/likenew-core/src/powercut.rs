@@ -14,7 +14,7 @@ use rand::seq::SliceRandom as _;
 use rand::{Rng as _, RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::block_store::BlockStore;
+use crate::drive::BlockStore;
 use crate::wording;
 
 /// The power switch of several devices: it counts their calls, and turns off after the set number of them.

@@ -1,9 +1,9 @@
 //! Numbers as people read them: three significant digits, a comma in thousands, a space before units and none before
 //! the percent sign. Sentences, tables and pages all spell numbers like this.
 
+use crate::units::{Number, digits};
 use std::fmt;
 
-pub use crate::digits::{Number, digits};
 use crate::units::{Nanos, amount, parse_size};
 
 /// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
@@ -240,6 +240,8 @@ fn split_unit(text: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Number;
+    use crate::units::digits;
 
     #[test]
     fn numbers_have_three_significant_digits() {

@@ -4,9 +4,8 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::serde_as_text;
 use crate::units::{exact_size, parse_size};
-use crate::wording;
+use crate::{serde_as_text, wording};
 
 /// A zone of addresses, spelled `whole`, `0..8GiB` or `25%..50%`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,21 +1,17 @@
-//! The results of one workload, in constant memory.
+//! Samples, and what one workload leaves of them: a segment, in constant memory.
 
+use crate::io::Sample;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
 use crate::busy;
-use crate::counters::Counters;
+use crate::counters::{Counters, FlashCounters};
 use crate::damage::Damage;
-use crate::flash_counters::FlashCounters;
 use crate::io::{Op, Outcome};
-use crate::recorder::{Recorder, Stop};
-use crate::replay_record::ReplayRecord;
-use crate::sample::Sample;
 use crate::tally::{Latencies, Tally};
 use crate::target::Health;
 use crate::units::Nanos;
-use crate::windows::Windows;
 use crate::workload::Workload;
 
 /// The record of one workload: enough to judge it again without the drive.
@@ -312,10 +308,363 @@ impl Slowest {
     }
 }
 
+/// Why a workload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Stop {
+    /// Its own bound was reached.
+    Reached,
+    /// The user asked to stop; what was measured until then stays valid.
+    Interrupted,
+    /// The drive answered with an error after which continuing is pointless.
+    Failed {
+        /// The operation.
+        op: Op,
+        /// Its address, in bytes.
+        offset: u64,
+        /// The operating system's error number.
+        errno: i32,
+    },
+    /// A job of another program had this error of the operating system; for which I/O is not known.
+    JobFailed {
+        /// The operating system's error number; negative if it is one of another system that Linux lacks.
+        errno: i32,
+    },
+}
+
+impl Stop {
+    /// Whether something went wrong, so that what was measured until then is not the workload's.
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Failed { .. } | Self::JobFailed { .. })
+    }
+}
+
+/// Takes the samples of one lane, pushed batch by batch, in order of completion.
+///
+/// Push rather than pull, so that a recorder never owns the pace: it can only ask to stop.
+pub trait Recorder {
+    /// The workload starts, at this time on the drive's clock.
+    fn begin(&mut self, _workload: &Workload, _at: Nanos) {}
+
+    /// Some I/Os have ended. `Break` stops issuing; what is in flight is still recorded.
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop>;
+
+    /// Nothing has ended for a while.
+    fn idle(&mut self, _now: Nanos) -> ControlFlow<Stop> {
+        ControlFlow::Continue(())
+    }
+
+    /// How long at least one I/O was outstanding; said once, before the end.
+    fn busy(&mut self, _busy: Nanos) {}
+
+    /// The last I/O has ended, or the rest is over.
+    fn end(&mut self, _at: Nanos) {}
+}
+
+/// Records nothing.
+impl Recorder for () {
+    fn record(&mut self, _samples: &[Sample]) -> ControlFlow<Stop> {
+        ControlFlow::Continue(())
+    }
+}
+
+/// Records twice; either may stop.
+impl<A: Recorder, B: Recorder> Recorder for (A, B) {
+    fn begin(&mut self, workload: &Workload, at: Nanos) {
+        self.0.begin(workload, at);
+        self.1.begin(workload, at);
+    }
+
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
+        let first = self.0.record(samples);
+        let second = self.1.record(samples);
+        first?;
+        second
+    }
+
+    fn idle(&mut self, now: Nanos) -> ControlFlow<Stop> {
+        let first = self.0.idle(now);
+        let second = self.1.idle(now);
+        first?;
+        second
+    }
+
+    fn busy(&mut self, busy: Nanos) {
+        self.0.busy(busy);
+        self.1.busy(busy);
+    }
+
+    fn end(&mut self, at: Nanos) {
+        self.0.end(at);
+        self.1.end(at);
+    }
+}
+
+impl<R: Recorder + ?Sized> Recorder for Box<R> {
+    fn begin(&mut self, workload: &Workload, at: Nanos) {
+        (**self).begin(workload, at);
+    }
+
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
+        (**self).record(samples)
+    }
+
+    fn idle(&mut self, now: Nanos) -> ControlFlow<Stop> {
+        (**self).idle(now)
+    }
+
+    fn busy(&mut self, busy: Nanos) {
+        (**self).busy(busy);
+    }
+
+    fn end(&mut self, at: Nanos) {
+        (**self).end(at);
+    }
+}
+
+/// Cells of equal width along an axis (time since the start, or bytes moved since the start). When the axis
+/// grows beyond [`Windows::CELLS_MAX`] cells, pairs of cells are merged and the width doubles.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Windows {
+    /// Width of a cell, in the unit of the axis (nanoseconds or bytes).
+    pub width: u64,
+    /// From the start of the axis, without gaps.
+    pub cells: Vec<Cell>,
+}
+
+/// What ended within one cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// I/Os that ended.
+    pub ios: u64,
+    /// Bytes they moved.
+    pub bytes: u64,
+    /// Sum of their latencies, in nanoseconds.
+    pub latency_ns_sum: u64,
+    /// The longest latency among them, in nanoseconds.
+    pub latency_ns_max: u64,
+    /// When the last of them ended, on the drive's clock.
+    pub last: Nanos,
+}
+
+impl Cell {
+    fn add(&mut self, bytes: u64, latency: Nanos, done: Nanos) {
+        self.ios += 1;
+        self.bytes += bytes;
+        self.latency_ns_sum += latency.0;
+        self.latency_ns_max = self.latency_ns_max.max(latency.0);
+        self.last = self.last.max(done);
+    }
+
+    fn merge(&mut self, other: &Self) {
+        self.ios += other.ios;
+        self.bytes += other.bytes;
+        self.latency_ns_sum += other.latency_ns_sum;
+        self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
+        self.last = self.last.max(other.last);
+    }
+}
+
+impl Windows {
+    /// More cells than this are never kept.
+    pub const CELLS_MAX: usize = 2048;
+
+    /// An empty axis with cells of this width.
+    pub fn new(width: u64) -> Self {
+        assert!(width > 0, "a window has a width");
+        Self { width, cells: Vec::new() }
+    }
+
+    /// Counts one I/O at `position` on the axis.
+    #[inline]
+    pub fn add(&mut self, position: u64, bytes: u64, latency: Nanos, done: Nanos) {
+        // Positions mostly grow, so the last cell is the usual place and needs no division.
+        let last = self.cells.len().wrapping_sub(1);
+        if last != usize::MAX && position.wrapping_sub(last as u64 * self.width) < self.width {
+            return self.cells[last].add(bytes, latency, done);
+        }
+        self.cell_at(position).add(bytes, latency, done);
+    }
+
+    fn cell_at(&mut self, position: u64) -> &mut Cell {
+        while position / self.width >= Self::CELLS_MAX as u64 {
+            self.coarsen();
+        }
+        let index = (position / self.width) as usize;
+        if index >= self.cells.len() {
+            self.cells.resize(index + 1, Cell::default());
+        }
+        &mut self.cells[index]
+    }
+
+    fn coarsen(&mut self) {
+        self.width *= 2;
+        let merged = self.cells.chunks(2).map(|pair| {
+            let mut cell = pair[0];
+            pair.iter().skip(1).for_each(|other| cell.merge(other));
+            cell
+        });
+        self.cells = merged.collect();
+    }
+
+    /// Adds what another lane counted on the same axis.
+    pub fn merge(&mut self, mut other: Self) {
+        while self.width < other.width {
+            self.coarsen();
+        }
+        while other.width < self.width {
+            other.coarsen();
+        }
+        assert_eq!(self.width, other.width, "lanes count in windows of widths that are a power of two apart");
+        if self.cells.len() < other.cells.len() {
+            std::mem::swap(self, &mut other);
+        }
+        for (mine, theirs) in self.cells.iter_mut().zip(&other.cells) {
+            mine.merge(theirs);
+        }
+    }
+}
+
+/// The record of a replay. It counts the I/Os of the recording: one that was split counts once, from when its
+/// first piece was due to when its last one ended. What was left out is in none of these numbers, on neither
+/// side.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ReplayRecord {
+    /// I/Os that were carried out to their end.
+    pub ios: u64,
+    /// I/Os that were left out: writes where only reads are replayed, and TRIMs where the target has none.
+    pub skips: u64,
+    /// I/Os that were moved or cut, as the target has fewer addresses or larger blocks than the recorded drive.
+    pub remapped_ios: u64,
+    /// By stream, then operation, of those that occurred.
+    pub tallies: Vec<ReplayTally>,
+    /// By stream, of those that occurred.
+    pub streams: Vec<ReplayStream>,
+    /// Time with an I/O in flight, of whichever stream.
+    pub busy: ReplayPair,
+    /// Time with a read or a flush in flight, which a program waits for. Writes usually go to memory, so a
+    /// program does not.
+    #[serde(default)]
+    pub blocking: ReplayPair,
+    /// Latencies in the replay.
+    pub replay_latency: Latencies,
+    /// Latencies in the recording.
+    pub recording_latency: Latencies,
+    /// When the last I/O of the recording ended, since its first left; idle times are not cut.
+    pub recorded_elapsed: Nanos,
+    /// Latencies in the replay, by when the I/Os left in the recording, in nanoseconds since its first.
+    pub replayed_windows: Windows,
+    /// Latencies in the recording, by the same.
+    pub recorded_windows: Windows,
+    /// How late the I/Os left, from when they were due; none where the pace asks for no time.
+    pub lateness: Latencies,
+    /// Sum of that.
+    pub lateness_ns_sum: u64,
+    /// The part of that sum in which the maximum was in flight: caused by the target.
+    pub throttled_ns_sum: u64,
+    /// The slowest of the replay, slowest first; at most [`ReplayRecord::LONGEST_MAX`].
+    pub longest: Vec<SlowIo>,
+}
+
+/// Two spans of time in nanoseconds: of the replay, and of the recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayPair {
+    /// On this target.
+    pub replayed_ns: u64,
+    /// In the recording, as far as it says.
+    pub recorded_ns: u64,
+}
+
+/// One operation of one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayTally {
+    /// The stream.
+    pub stream: u16,
+    /// The operation.
+    pub op: Op,
+    /// I/Os of the recording.
+    pub ios: u64,
+    /// Bytes that they asked for, as recorded.
+    pub bytes: u64,
+    /// Sum of all latencies in the replay.
+    pub latency_ns_sum: u64,
+    /// I/Os whose latency the recording knows.
+    pub paired: u64,
+    /// Sums of the latencies of those.
+    pub waiting: ReplayPair,
+}
+
+/// One stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReplayStream {
+    /// Which.
+    pub stream: u16,
+    /// Time with at least one of its I/Os in flight.
+    pub busy: ReplayPair,
+}
+
+/// One I/O that took long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SlowIo {
+    /// The stream.
+    pub stream: u16,
+    /// What it did.
+    pub op: Op,
+    /// First byte on the recorded drive.
+    pub offset: u64,
+    /// Bytes, as recorded.
+    pub length: u64,
+    /// When it left in the recording, since its first I/O left.
+    pub at: Nanos,
+    /// How long it took in the replay.
+    pub latency: Nanos,
+    /// How long it took in the recording, where that is known.
+    pub recorded_latency: Option<Nanos>,
+}
+
+impl ReplayRecord {
+    /// How many of the longest waits are kept one by one.
+    pub const LONGEST_MAX: usize = 16;
+
+    /// Sums of the latencies of all I/Os whose latency is known on both sides.
+    pub fn waiting(&self) -> ReplayPair {
+        self.tallies.iter().fold(ReplayPair::default(), |sum, tally| sum.plus(tally.waiting))
+    }
+
+    /// I/Os whose latency is known on both sides.
+    pub fn paired_ios(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.paired).sum()
+    }
+
+    /// Bytes that the I/Os asked for, as recorded.
+    pub fn bytes(&self) -> u64 {
+        self.tallies.iter().map(|tally| tally.bytes).sum()
+    }
+}
+
+impl ReplayPair {
+    /// Both spans added.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            replayed_ns: self.replayed_ns + other.replayed_ns,
+            recorded_ns: self.recorded_ns + other.recorded_ns,
+        }
+    }
+
+    /// Time saved against the recording, in percent, below zero where the replay takes longer; `None` where
+    /// the recording took none.
+    pub fn saved_percent(self) -> Option<f64> {
+        (self.recorded_ns > 0).then(|| (1.0 - self.replayed_ns as f64 / self.recorded_ns as f64) * 100.0)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::until::Until;
+    use crate::io::Sample;
+    use crate::workload::Until;
+    use proptest::prelude::*;
 
     fn workload() -> Workload {
         let stream =
@@ -408,5 +757,40 @@ mod tests {
         assert_eq!(recorder.record(&[sample(7, Outcome::Error(19))]), ControlFlow::Break(failed));
         let segment = SegmentRecorder::join(vec![recorder], &workload(), failed);
         assert_eq!((segment.errors(), segment.refused_ios.len(), segment.bytes(Op::Read)), (1, 1, 0));
+    }
+
+    fn total(windows: &Windows) -> (u64, u64) {
+        (windows.cells.iter().map(|c| c.ios).sum(), windows.cells.iter().map(|c| c.bytes).sum())
+    }
+
+    #[test]
+    fn a_long_axis_keeps_its_memory_and_its_totals() {
+        let mut windows = Windows::new(10);
+        for position in 0..1_000_000 {
+            windows.add(position, 3, Nanos(position), Nanos(position));
+        }
+        assert!(windows.cells.len() <= Windows::CELLS_MAX);
+        assert_eq!(windows.width, 640);
+        assert_eq!(total(&windows), (1_000_000, 3_000_000));
+        assert_eq!(windows.cells[0].latency_ns_max, 639);
+    }
+
+    proptest! {
+        #[test]
+        fn merging_loses_nothing(a in prop::collection::vec(0u64..100_000, 0..200), b in prop::collection::vec(0u64..10_000_000, 0..200)) {
+            let fill = |positions: &[u64]| {
+                let mut windows = Windows::new(10);
+                for &position in positions {
+                    windows.add(position, 1, Nanos(1), Nanos(position));
+                }
+                windows
+            };
+            let mut merged = fill(&a);
+            merged.merge(fill(&b));
+            prop_assert_eq!(total(&merged).0, (a.len() + b.len()) as u64);
+            let both: Vec<u64> = a.iter().chain(&b).copied().collect();
+            let together = fill(&both);
+            prop_assert_eq!(merged.cells, together.cells);
+        }
     }
 }

@@ -9,8 +9,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer as HistogramReader, Serializer as _, V2Serializer};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
-use crate::io::{Op, Outcome};
-use crate::sample::Sample;
+use crate::io::{Op, Outcome, Sample};
 use crate::units::Nanos;
 use crate::wording;
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::flash_counters::FlashCounters;
+use crate::counters::FlashCounters;
 use crate::io::{Completion, Io, Slot};
 use crate::lab_error::LabError;
 use crate::units::Nanos;

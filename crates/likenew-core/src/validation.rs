@@ -6,16 +6,14 @@
 
 mod wording;
 
-use crate::counters::Counters;
+use crate::counters::{Counters, FlashCounters};
 use crate::drive::Identity;
-use crate::flash_counters::FlashCounters;
+use crate::io::Sample;
 use crate::probe::Observation;
 use crate::procedure::Evidence;
-use crate::sample::Sample;
-use crate::segment::Segment;
+use crate::segment::{Segment, Windows};
 use crate::target::Geometry;
 use crate::units::Nanos;
-use crate::windows::Windows;
 
 /// No drive's clock reads more: 2⁶¹ ns, 73 years. Chosen: twice that still fits into 64 bits with a sign.
 const TIME_MAX: Nanos = Nanos(1 << 61);
@@ -204,11 +202,9 @@ pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment])
 mod tests {
     use super::*;
     use crate::io::{Op, Outcome};
-    use crate::recorder::{Recorder as _, Stop};
-    use crate::segment::SegmentRecorder;
+    use crate::segment::{Recorder as _, SegmentRecorder, Stop};
     use crate::target::Clock;
-    use crate::until::Until;
-    use crate::workload::Workload;
+    use crate::workload::{Until, Workload};
 
     /// Eight reads of 4 KiB, one a microsecond, of which the slowest and the first are kept.
     fn measured() -> Segment {

@@ -4,8 +4,8 @@
 
 use std::fmt::Display;
 
-use crate::quantity::{Number, Offset, Size};
-use crate::units::Nanos;
+use crate::quantity::{Offset, Size};
+use crate::units::{Nanos, Number};
 
 // What was typed where something else was expected
 

@@ -1,20 +1,18 @@
-//! A workload: what to do to a drive, as pure data.
+//! A workload: what to do to a drive, as pure data: operations, sizes, places, pace and end.
 
+use crate::region::Region;
+use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::access::Access;
-use crate::access_pattern::AccessPattern;
 use crate::io::{DataClass, Op};
-use crate::mix::Mix;
-use crate::replay_spec::ReplaySpec;
-use crate::size::Size;
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
-use crate::units::{Nanos, size_text};
-use crate::until::Until;
-use crate::workload_error::WorkloadError;
+use crate::trace::ReplaySpec;
+use crate::units::{Nanos, duration_text, exact_size, parse_size, size_text};
+use crate::{serde_as_text, wording};
 
 /// Streams of I/O that run side by side until a bound is reached, or a recording. Without either the drive rests.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,7 +32,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub samples: u32,
     /// Its windows along bytes begin this wide, and double while there are too many
-    /// ([`crate::windows::Windows`]); 1 GiB where it is not said.
+    /// ([`crate::segment::Windows`]); 1 GiB where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub window: Option<u64>,
     /// Whether its I/Os go past the page cache, through it, or nowhere.
@@ -446,6 +444,397 @@ impl Stream {
     }
 }
 
+/// How the I/Os of a workload reach the drive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Access {
+    /// Past the system's page cache, as far as the file system lets them.
+    #[default]
+    Direct,
+    /// Through the page cache, as most programs do it: reads may come from memory and writes may end there.
+    Buffered,
+    /// Not at all: each I/O ends at once, and no byte is moved. What is measured is the instrument.
+    Null,
+}
+
+impl Access {
+    /// Whether it is the usual one, which plans leave out.
+    pub fn is_direct(&self) -> bool {
+        *self == Self::Direct
+    }
+
+    /// `direct`, `buffered` or `null`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::Buffered => "buffered",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// The order of addresses. Each names the zone it stays in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum AccessPattern {
+    /// From the start of the zone to its end, then again. Several copies of a stream share the zone in equal parts.
+    Sequential(Region),
+    /// Uniformly random, on multiples of the I/O's length from the start of the zone.
+    Random(Region),
+    /// Every `step` bytes from the start of the zone as long as an I/O fits in it, then again. Several copies
+    /// of a stream walk the same places.
+    Strided {
+        /// The zone.
+        region: Region,
+        /// From one I/O's start to the next one's, in bytes.
+        #[serde(with = "size_text")]
+        step: u64,
+    },
+    /// Uniformly random, on multiples of `align` from the start of the zone, whatever the I/O's length: so
+    /// I/Os may overlap, and start in the middle of what a drive treats as one unit.
+    RandomAligned {
+        /// The zone.
+        region: Region,
+        /// Alignment of starts, in bytes.
+        #[serde(with = "size_text")]
+        align: u64,
+    },
+    /// Random with Zipf's law over the multiples of the I/O's length: the k-th most popular comes with weight
+    /// k^−θ. Popularity is scattered over the zone.
+    Zipf {
+        /// The zone.
+        region: Region,
+        /// The exponent θ, above 0 and at most 10.
+        theta: f64,
+    },
+}
+
+impl AccessPattern {
+    /// The zone.
+    pub fn region(&self) -> Region {
+        match self {
+            Self::Sequential(region)
+            | Self::Random(region)
+            | Self::Strided { region, .. }
+            | Self::RandomAligned { region, .. }
+            | Self::Zipf { region, .. } => *region,
+        }
+    }
+
+    /// `sequential` or `random`.
+    pub fn name(&self) -> &'static str {
+        if matches!(self, Self::Sequential(_) | Self::Strided { .. }) { "sequential" } else { "random" }
+    }
+
+    /// The alignment of its starts beyond the target's block, if any.
+    pub fn grain(&self) -> Option<u64> {
+        match self {
+            Self::Strided { step, .. } => Some(*step),
+            Self::RandomAligned { align, .. } => Some(*align),
+            Self::Sequential(_) | Self::Random(_) | Self::Zipf { .. } => None,
+        }
+    }
+}
+
+/// `read`, `write`, `trim`, `flush`, or `mix:70`: 70 % reads, the rest writes, drawn afresh for each I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mix {
+    /// One operation only.
+    Only(Op),
+    /// Reads in this percentage, `1 ..= 99`; writes otherwise.
+    Reads(u8),
+}
+
+impl Mix {
+    /// Whether any of it changes what the drive holds.
+    pub fn writes(self) -> bool {
+        !matches!(self, Self::Only(Op::Read | Op::Flush))
+    }
+
+    /// Each operation with its share of the I/Os.
+    pub fn shares(self) -> Vec<(Op, f64)> {
+        match self {
+            Self::Only(op) => vec![(op, 1.0)],
+            Self::Reads(percent) => {
+                let reads = f64::from(percent) / 100.0;
+                vec![(Op::Read, reads), (Op::Write, 1.0 - reads)]
+            }
+        }
+    }
+}
+
+impl fmt::Display for Mix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Only(op) => f.write_str(op.name()),
+            Self::Reads(percent) => write!(f, "mix:{percent}"),
+        }
+    }
+}
+
+impl FromStr for Mix {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "read" => Ok(Self::Only(Op::Read)),
+            "write" => Ok(Self::Only(Op::Write)),
+            "trim" => Ok(Self::Only(Op::Trim)),
+            "flush" => Ok(Self::Only(Op::Flush)),
+            _ => match text.strip_prefix("mix:").and_then(|percent| percent.parse().ok()) {
+                Some(0) => Ok(Self::Only(Op::Write)),
+                Some(100) => Ok(Self::Only(Op::Read)),
+                Some(percent @ 1..=99) => Ok(Self::Reads(percent)),
+                _ => Err(wording::not_an_operation(text)),
+            },
+        }
+    }
+}
+
+serde_as_text!(Mix);
+
+/// One length, or several with weights: `4KiB`, or `4KiB:60,64KiB:40`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Size {
+    choices: Vec<(u32, u32)>,
+}
+
+impl Size {
+    /// Always this many bytes.
+    pub fn fixed(bytes: u32) -> Self {
+        assert!(bytes > 0, "an I/O moves at least one byte");
+        Self { choices: vec![(bytes, 1)] }
+    }
+
+    /// These lengths in bytes with their weights.
+    ///
+    /// # Panics
+    /// When there is none, or one of them or its weight is zero.
+    pub fn mixed(choices: Vec<(u32, u32)>) -> Self {
+        assert!(!choices.is_empty() && choices.iter().all(|(bytes, weight)| *bytes > 0 && *weight > 0));
+        if let [(bytes, _)] = choices[..] { Self::fixed(bytes) } else { Self { choices } }
+    }
+
+    /// Each length in bytes with its weight; at least one, all above zero.
+    pub fn choices(&self) -> &[(u32, u32)] {
+        &self.choices
+    }
+
+    /// The longest, in bytes.
+    pub fn max(&self) -> u32 {
+        self.choices.iter().map(|(bytes, _)| *bytes).max().expect("a size has a choice")
+    }
+
+    /// The mean length, in bytes.
+    pub fn mean(&self) -> f64 {
+        let weights: f64 = self.choices.iter().map(|(_, weight)| f64::from(*weight)).sum();
+        self.choices.iter().map(|(bytes, weight)| f64::from(*bytes) * f64::from(*weight)).sum::<f64>()
+            / weights
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let [(bytes, _)] = self.choices[..] {
+            return f.write_str(&exact_size(u64::from(bytes)));
+        }
+        for (index, (bytes, weight)) in self.choices.iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(f, "{comma}{}:{weight}", exact_size(u64::from(*bytes)))?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut choices = Vec::new();
+        for part in text.split(',') {
+            let (size, weight) = part.split_once(':').unwrap_or((part, "1"));
+            let bytes = parse_size(size).map_err(|error| error.to_string())?;
+            let bytes = u32::try_from(bytes).ok().filter(|b| (1..=1 << 30).contains(b));
+            let weight = weight.parse().ok().filter(|w| (1..=1_000_000).contains(w));
+            match (bytes, weight) {
+                (Some(bytes), Some(weight)) => choices.push((bytes, weight)),
+                _ => return Err(wording::not_a_length(part)),
+            }
+        }
+        Ok(Self { choices })
+    }
+}
+
+serde_as_text!(Size);
+
+/// Ends a workload at the first bound that is reached. A workload with streams has at least one bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Until {
+    /// No I/O is issued after this much of the target's time.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    pub elapsed: Option<Nanos>,
+    /// This many I/Os are issued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops: Option<u64>,
+    /// I/Os are issued until they come to at least so many bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    pub bytes: Option<u64>,
+}
+
+impl Until {
+    /// After this much time.
+    pub fn elapsed(span: Nanos) -> Self {
+        Self { elapsed: Some(span), ..Self::default() }
+    }
+
+    /// After this many I/Os.
+    pub fn ops(ops: u64) -> Self {
+        Self { ops: Some(ops), ..Self::default() }
+    }
+
+    /// After this many bytes.
+    pub fn bytes(bytes: u64) -> Self {
+        Self { bytes: Some(bytes), ..Self::default() }
+    }
+}
+
+/// Bytes of a piece: a few hundred milliseconds of a disk.
+pub const OLD_PIECE_BYTES: u64 = 8 << 20;
+/// Pieces at most.
+pub const OLD_PIECES_MAX: usize = 24;
+/// Age from which files are old, in seconds: charge leaks noticeably within some weeks (six to eight on the
+/// Samsung 840 EVO: PC Perspective, 2014).
+pub const OLD_AGE_S: u64 = 30 * 86_400;
+/// How long folders are searched for old files. Chosen: long enough for tens of thousands of names, short
+/// enough that a check does not seem to hang.
+pub const OLD_SEARCH: Nanos = Nanos::from_secs(2);
+
+/// What was found, without any name. Piece `i` has the addresses from `i` times [`OLD_PIECE_BYTES`] on, for
+/// workloads that read [old files](crate::workload::Workload::old_files).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OldFiles {
+    /// Age of each piece's file since it was made or last written, in seconds, the oldest first.
+    pub ages_s: Vec<u64>,
+    /// Different files that they belong to.
+    pub files: u64,
+    /// Whether the search ended before it was complete.
+    pub is_part: bool,
+}
+
+impl OldFiles {
+    /// Bytes of all pieces.
+    pub fn bytes(&self) -> u64 {
+        self.ages_s.len() as u64 * OLD_PIECE_BYTES
+    }
+}
+
+/// Each reason in a sentence that says what would fit, where something would.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub(crate) enum WorkloadError {
+    #[error("it never ends: give until.elapsed, until.ops or until.bytes (a rest needs until.elapsed)")]
+    Endless,
+    #[error("{key} = {bytes} bytes is more than 64 PiB")]
+    TooManyBytes { key: &'static str, bytes: u64 },
+    #[error("until.ops = {ops} is more than 64 PiB of I/Os of {length} bytes: at most {most}")]
+    TooManyIos { ops: u64, length: u64, most: u64 },
+    #[error("it needs at least one lane and at most 65535 streams")]
+    LanesOrStreams,
+    #[error("a rest has no I/Os: leave out access and flush")]
+    RestWithIos,
+    #[error("samples = {samples} are more than the {most} that are kept one by one")]
+    TooManySamples { samples: u32, most: u32 },
+    #[error("window = 0 bytes is not a width: leave it out, or give one such as 1MiB")]
+    EmptyWindow,
+    #[error("{depth} I/Os in flight are more than the {most} that are supported")]
+    TooDeep { depth: u64, most: u64 },
+    #[error("streams that take turns share one pace: give all of them the same depth and per_second")]
+    UnequalPaces,
+    #[error("a pace needs a depth of at least 1")]
+    NoDepth,
+    #[error("an open pace of {0} per second is not in 0..10⁹")]
+    ImpossibleRate(f64),
+    #[error("a stream that takes turns needs a weight of at least 1")]
+    NoWeight,
+    #[error("Zipf's θ of {0} is not in 0..10")]
+    ImpossibleTheta(f64),
+    #[error("\"{0}\" would change this target, which is read-only")]
+    ReadOnly(Mix),
+    #[error("this target has no TRIM")]
+    NoTrim,
+    #[error("{0}")]
+    Region(String),
+    #[error(
+        "I/Os of {bytes} bytes are not a multiple of the target's block of {block} bytes; use {}",
+        bytes.next_multiple_of(*block)
+    )]
+    NotInBlocks { bytes: u32, block: u32 },
+    #[error("I/Os of {bytes} bytes do not divide the files of {boundary} bytes")]
+    AcrossFiles { bytes: u32, boundary: u64 },
+    #[error("its region of {region} bytes is too small for I/Os of {bytes} bytes")]
+    RegionTooSmall { region: u64, bytes: u32 },
+    #[error("places {grain} bytes apart are not multiples of the target's block of {block} bytes")]
+    PlacesNotInBlocks { grain: u64, block: u32 },
+    #[error(
+        "places {grain} bytes apart would cross the files of {boundary} bytes: give a region in one of them"
+    )]
+    PlacesAcrossFiles { grain: u64, boundary: u64 },
+    #[error("stamped data could not be read back: this target keeps nothing")]
+    StampsNotKept,
+    #[error("stamped data is made of sectors of {sector} bytes, and this target's blocks are {block} bytes")]
+    StampsNotInBlocks { sector: usize, block: u32 },
+    #[error("a recording is replayed on one lane, and without streams beside it")]
+    RecordingWithStreams,
+    #[error("a recording needs a depth of at least 1")]
+    RecordingWithoutDepth,
+    #[error("its writes would change this target, which is read-only: replay reads only")]
+    RecordingWrites,
+    #[error("length_max = {length} bytes is not a multiple of {block} in {block}..16MiB")]
+    RecordingLength { length: u64, block: u64 },
+    #[error("its region of {region} bytes holds no I/O of {length}")]
+    RecordingRegion { region: u64, length: u64 },
+    #[error("speed = {0} is not in 0.001..1000000")]
+    RecordingSpeed(f64),
+    #[error("a recording is written over and over, so its data is never stamped")]
+    RecordingStamped,
+    #[error("{count} applications are more than the {most} that are told apart")]
+    TooManyApplications { count: usize, most: usize },
+}
+
+impl ReplaySpec {
+    /// Whether it can run on a drive of this geometry.
+    ///
+    /// # Errors
+    /// What does not fit.
+    pub(crate) fn check(&self, geometry: &Geometry) -> Result<(), WorkloadError> {
+        if self.writes() && !geometry.writable {
+            return Err(WorkloadError::RecordingWrites);
+        }
+        let range = self.region.resolve(geometry.capacity, geometry.block).map_err(WorkloadError::Region)?;
+        let (length, block) = (self.length_max, u64::from(geometry.block));
+        if !(block..=Self::LENGTH_MAX).contains(&length) || !length.is_multiple_of(block) {
+            return Err(WorkloadError::RecordingLength { length, block });
+        }
+        let region = range.end - range.start;
+        if region < length {
+            return Err(WorkloadError::RecordingRegion { region, length });
+        }
+        if let Some(clock) = self.timing.clock()
+            && !(clock.speed >= 1e-3 && clock.speed <= 1e6)
+        {
+            return Err(WorkloadError::RecordingSpeed(clock.speed));
+        }
+        if matches!(self.data, DataClass::Stamped(_)) {
+            return Err(WorkloadError::RecordingStamped);
+        }
+        if self.applications.len() > Self::APPLICATIONS_MAX {
+            let (count, most) = (self.applications.len(), Self::APPLICATIONS_MAX);
+            return Err(WorkloadError::TooManyApplications { count, most });
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -570,5 +959,27 @@ mod tests {
             w.access = Access::Buffered;
         };
         case(&rests, "no I/Os");
+    }
+
+    #[test]
+    fn mixes_read_back_and_nonsense_does_not() {
+        for text in ["read", "write", "trim", "flush", "mix:70"] {
+            assert_eq!(text.parse::<Mix>().unwrap().to_string(), text);
+        }
+        assert_eq!("mix:100".parse::<Mix>().unwrap(), Mix::Only(Op::Read));
+        for text in ["", "mix", "mix:", "mix:101", "mix:-1", "erase"] {
+            assert!(text.parse::<Mix>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_read_back_and_nonsense_does_not() {
+        for text in ["4KiB", "4KiB:60,64KiB:40"] {
+            assert_eq!(text.parse::<Size>().unwrap().to_string(), text);
+        }
+        assert_eq!("4k:1,8k:3".parse::<Size>().unwrap().mean(), 7168.0);
+        for text in ["", "0", "2GiB", "4k:0", "4k,,8k", "4k:x"] {
+            assert!(text.parse::<Size>().is_err(), "{text}");
+        }
     }
 }

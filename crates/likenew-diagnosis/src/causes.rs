@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use likenew_core::answer::Action;
-use likenew_core::feasibility::ActionKind;
+use likenew_core::findings::Action;
+use likenew_core::fix::ActionKind;
 
 use super::evidence::LogOdds;
 use super::steps::step_cost;

@@ -1,7 +1,7 @@
 //! The causes that explain the symptoms, and the symptoms left unexplained.
 
-use likenew_core::answer::Action;
 use likenew_core::drive;
+use likenew_core::findings::Action;
 use likenew_core::shell::with_sudo;
 
 use super::evidence::LogOdds;

@@ -1,6 +1,6 @@
 //! Evidence for and against a cause, and the probability that follows from it.
 
-use likenew_core::answer::Action;
+use likenew_core::findings::Action;
 
 use super::{Case, Hint, Measured, Site};
 

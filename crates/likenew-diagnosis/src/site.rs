@@ -1,10 +1,10 @@
 //! The target of fixes, and what is possible there, with the same answer for advice and for action: steps, and
 //! what would tell more of the drive.
 
-use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
-use likenew_core::feasibility::{ActionKind, Feasibility};
+use likenew_core::findings::Action;
+use likenew_core::fix::{ActionKind, Feasibility};
 use likenew_core::shell::shell_quote;
 
 /// Overwriting less free space than this, in bytes, gains nothing (assumed).

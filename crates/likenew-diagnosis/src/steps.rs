@@ -1,9 +1,9 @@
 //! The steps of `likenew recondition` as actions: what each does, its command for one target, and why it is not
 //! possible there.
 
-use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::Kind;
-use likenew_core::feasibility::ActionKind;
+use likenew_core::findings::{Action, Loss};
+use likenew_core::fix::ActionKind;
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 

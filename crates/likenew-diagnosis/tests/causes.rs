@@ -3,11 +3,11 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
 
-use likenew_core::answer::Loss;
 use likenew_core::facts::{
     Counts, Database, Drive, DriveDelta, DriveKind, Fact, Facts, FileSystem, Files, Health, HostMemory,
     Identity, Layer, LayerKind, Link, Power, Trimming,
 };
+use likenew_core::findings::Loss;
 use likenew_diagnosis::{
     ALL, Case, Cause, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
     Symptom, WriteCliff, actions, by_name, cost, diagnose, evidence, hints,

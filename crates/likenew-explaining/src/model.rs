@@ -16,11 +16,9 @@ mod wording;
 mod workload_plan;
 mod zones;
 
-use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Action, Answer, Findings, Overview, Standing};
 use likenew_core::io::Op;
-use likenew_core::overview::Overview;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size};

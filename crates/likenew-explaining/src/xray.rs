@@ -29,8 +29,7 @@ mod write_buffer;
 mod writing;
 mod xray_options;
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;

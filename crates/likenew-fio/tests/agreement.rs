@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex};
 
-use likenew_core::io::Op;
+use likenew_core::drive::Drive as _;
+use likenew_core::io::{Op, Sample};
 use likenew_core::memory::Memory;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
+use likenew_core::segment::{Recorder, Stop};
+use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
-use likenew_core::{drive::Drive as _, target::Geometry};
 use likenew_fio::{Import, export, import};
 
 const CAPACITY: usize = 16 << 20;

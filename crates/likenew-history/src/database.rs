@@ -5,9 +5,8 @@ use std::sync::Once;
 use std::time::Duration;
 
 use likenew_archive::Archive;
-use sqlx::AnyConnection;
 use sqlx::migrate::{MigrateError, Migration, MigrationType, Migrator};
-use sqlx::{Connection as _, Executor as _, SqlStr};
+use sqlx::{AnyConnection, Connection as _, Executor as _, SqlStr};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::dialect::Dialect;

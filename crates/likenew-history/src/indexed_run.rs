@@ -7,9 +7,8 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use likenew_archive::{Archive, DriveSignature, Record};
-use likenew_core::answer::Standing;
-use likenew_core::findings::{Findings, Row, standing};
-use likenew_core::plan::Plan;
+use likenew_core::findings::{Findings, Row, Standing, standing};
+use likenew_core::procedure::Plan;
 use likenew_core::segment::Segment;
 use likenew_restoring::check::{self, CheckOptions, Metric};
 use serde::{Deserialize, Serialize};

@@ -2,17 +2,13 @@
 
 mod wording;
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::overview::Lead;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
 use likenew_procedure_support::options::{
     Arguments, DAY, check_multiple, check_ops, check_range, check_time, joined, options,

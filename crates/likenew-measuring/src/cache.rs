@@ -5,20 +5,16 @@ mod answers;
 mod levels;
 mod wording;
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::Rate;
-use likenew_core::recorder::Stop;
 use likenew_core::region::Region;
+use likenew_core::segment::Stop;
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Test, test_arguments};

@@ -6,18 +6,14 @@ mod wording;
 
 use std::ops::Range;
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::{Axis, Findings, Line, Mark, Series, Shape};
+use likenew_core::findings::{Answer, Axis, Findings, Line, Mark, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
 use likenew_core::quantity::{Share, Size};
-use likenew_core::recorder::Stop;
+use likenew_core::segment::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::options::{Arguments, DAY, check_range, check_time, joined, options};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};

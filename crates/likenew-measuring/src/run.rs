@@ -3,9 +3,8 @@
 mod wording;
 
 use likenew_core::drive::Kind;
-use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::overview::Lead;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate};
 use likenew_core::segment::Segment;

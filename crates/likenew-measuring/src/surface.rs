@@ -7,19 +7,15 @@ mod wording;
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::{Findings, Line, Mark, Row, Series, Shape};
+use likenew_core::findings::{Action, Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Latency, Share, Size};
 use likenew_core::region::Region;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::options::{Arguments, check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{read_smart, refusals, spare_failing_drive};

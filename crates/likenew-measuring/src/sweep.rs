@@ -8,15 +8,11 @@ mod wording;
 
 use std::fmt;
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Action, Answer, Standing};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Action, Answer, Findings, Standing};
 use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::units::{Nanos, exact_size};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::options::{DAY, options};
 use likenew_procedure_support::pattern::Pattern;

@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use jiff::Timestamp;
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::quantity::Size;
 use likenew_history::{Change, Check, DriveHistory, MetricHistory, MetricValue};
 

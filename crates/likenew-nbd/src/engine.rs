@@ -3,8 +3,8 @@
 
 use std::collections::VecDeque;
 
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::Lane;
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;

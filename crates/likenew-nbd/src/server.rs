@@ -2,8 +2,8 @@
 
 use std::io::{Read, Write};
 
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 

@@ -4,7 +4,7 @@
 //! answered; if it counts more, it did other I/O as well. `docs/explanation/method.md` gives the reasons for
 //! the limits.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::io::Op;
 use likenew_core::quantity::{Share, Size};
 use likenew_core::segment::Segment;
@@ -98,14 +98,11 @@ fn answer(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use likenew_core::access::Access;
-    use likenew_core::answer::Standing;
     use likenew_core::counters::Counters;
-    use likenew_core::recorder::Stop;
-    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::findings::Standing;
+    use likenew_core::segment::{SegmentRecorder, Stop};
     use likenew_core::tally::Tally;
-    use likenew_core::until::Until;
-    use likenew_core::workload::Workload;
+    use likenew_core::workload::{Access, Until, Workload};
 
     const MIB: u64 = 1 << 20;
 

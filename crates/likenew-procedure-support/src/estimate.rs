@@ -1,9 +1,8 @@
 //! What the passes of one cell of a table come to: an estimate with its interval, and what that shows.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::io::Op;
-use likenew_core::recorder::Stop;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_interval};

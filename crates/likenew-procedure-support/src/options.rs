@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 
 use likenew_core::input::one_line;
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 
 use crate::wording;
 

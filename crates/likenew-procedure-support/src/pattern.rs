@@ -4,9 +4,9 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::region::Region;
 use likenew_core::serde_as_text;
+use likenew_core::workload::AccessPattern;
 
 use crate::wording;
 

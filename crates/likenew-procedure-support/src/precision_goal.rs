@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::serde_as_text;
 use likenew_stats::precision::{Goal, Precision, precision};
 

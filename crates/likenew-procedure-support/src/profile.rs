@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::units::exact_size;
+use likenew_core::workload::AccessPattern;
 use serde::{Deserialize, Serialize};
 
 use crate::pattern::Pattern;

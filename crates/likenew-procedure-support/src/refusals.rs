@@ -1,12 +1,11 @@
 //! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
-use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive::Kind;
+use likenew_core::findings::{Action, Answer, Standing};
 use likenew_core::io::Outcome;
 use likenew_core::measurement_error::{DATA_DIFFERS, MeasurementError, RefusedIo};
 use likenew_core::procedure::Evidence;
-use likenew_core::recorder::Stop;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 
 use crate::wording;
 

@@ -1,13 +1,11 @@
 //! Running a procedure again with other options: the command, and what a dry run says that it costs.
 
-use likenew_core::answer::Action;
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Action, Findings};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::recorder::Stop;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Stream, Workload};
 
@@ -212,11 +210,11 @@ fn is_same_kind(one: &Workload, other: &Workload) -> bool {
 #[cfg(test)]
 mod tests {
     use likenew_core::drive::Identity;
-    use likenew_core::plan::Plan;
+    use likenew_core::procedure::Plan;
     use likenew_core::segment::SegmentRecorder;
     use likenew_core::tally::Tally;
     use likenew_core::target::{Clock, Geometry};
-    use likenew_core::until::Until;
+    use likenew_core::workload::Until;
 
     use super::*;
 

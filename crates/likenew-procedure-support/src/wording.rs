@@ -4,13 +4,13 @@ use std::fmt::Display;
 use std::io;
 use std::ops::RangeInclusive;
 
-use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::{Action, Answer};
+use likenew_core::input::nearest;
 use likenew_core::measurement_error::RefusedIo;
-use likenew_core::plan::Plan;
-use likenew_core::quantity::{Latency, Number, Rate, Share, Size, with_range};
+use likenew_core::procedure::Plan;
+use likenew_core::quantity::{Latency, Rate, Share, Size, with_range};
 use likenew_core::shell::shell_quote;
-use likenew_core::suggest::nearest;
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_stats::interval::Interval;
 
 use crate::estimate::Estimate;

@@ -1,12 +1,9 @@
 //! Workloads that several procedures run, and the step that runs one.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 /// Block of a preparation, if a file's size is a multiple of it.
 const BLOCK: u32 = 1 << 20;

@@ -1,9 +1,7 @@
 //! The list of all procedures.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Descriptor, Evidence, Procedure};
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::procedure::{Descriptor, Evidence, Plan, Procedure};
 use likenew_procedure_support::{device_counters, refusals, wording};
 
 use crate::{

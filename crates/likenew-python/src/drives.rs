@@ -5,9 +5,8 @@ use likenew_sim::model::Model;
 use likenew_sim::{Spec, SpecName};
 use pyo3::prelude::*;
 
-use crate::errors;
 use crate::simulation::read_file;
-use crate::wording;
+use crate::{errors, wording};
 
 /// Names of the simulated drives that come with the package.
 #[pyfunction]

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use likenew_archive::Record;
 use likenew_core::findings::{Findings, Row};
 use likenew_core::instrument::Instrument;
+use likenew_core::io::Sample;
 use likenew_core::procedure::Evidence;
-use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_report::document::Document;
@@ -19,9 +19,8 @@ use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
 
 use crate::columns::Table;
-use crate::errors;
 use crate::run_columns::{self, WindowAxis};
-use crate::wording;
+use crate::{errors, wording};
 
 /// A run that is over. The package's class `Run` wraps it.
 #[derive(Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, UInt32Array, UInt64Array};
 use likenew_archive::{ArchiveError, SampleReader};
-use likenew_core::sample::Sample;
+use likenew_core::io::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
@@ -40,7 +40,7 @@ pub(crate) fn segments(segments: &[Segment]) -> Table {
     let means = rows
         .iter()
         .map(|(.., tally)| (tally.ios > 0).then(|| tally.latency_ns_sum as f64 / tally.ios as f64));
-    let counters = |of: fn(&likenew_core::flash_counters::FlashCounters) -> u64| -> ArrayRef {
+    let counters = |of: fn(&likenew_core::counters::FlashCounters) -> u64| -> ArrayRef {
         let values = rows.iter().map(|(_, segment, _)| segment.accounting.as_ref().map(of));
         Arc::new(values.collect::<UInt64Array>())
     };

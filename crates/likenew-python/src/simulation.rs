@@ -2,8 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
-use std::path::Path;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -11,12 +10,10 @@ use likenew_archive::{Archive, Machine, Run as KeptRun};
 use likenew_core::drive::Drive as _;
 use likenew_core::input;
 use likenew_core::instrument::Instrument;
-use likenew_core::plan::Plan;
+use likenew_core::io::Sample;
 use likenew_core::probe::Observation;
-use likenew_core::procedure::Evidence;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::Segment;
+use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};

@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt as _;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, ioctl_blksszget};

@@ -4,13 +4,13 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Access;
 
 use crate::clock::{Monotonic, wall_seconds};
 use crate::identify::{DeviceInfo, HealthSource};

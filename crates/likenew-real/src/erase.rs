@@ -18,7 +18,7 @@ use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use likenew_core::facts::{Drive, DriveKind, Fact, Facts};
-use likenew_core::feasibility::{ActionKind, Feasibility, ManualStep, Objection};
+use likenew_core::fix::{ActionKind, Feasibility, ManualStep, Objection};
 use likenew_core::probe::ProbeResult;
 
 use self::precondition::{Environment, PowerSupply, Precondition, Standing, for_drive};

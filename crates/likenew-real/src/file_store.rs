@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
-use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::drive::{BlockStore, LeaseState};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 use rustix::fs::{

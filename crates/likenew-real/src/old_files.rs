@@ -9,12 +9,11 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use likenew_core::access::Access;
 use likenew_core::io::{Io, Op, Outcome};
 use likenew_core::lab_error::LabError;
-use likenew_core::old_files::{self as old, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
+use likenew_core::workload::{self as old, Access, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 

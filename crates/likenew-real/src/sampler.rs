@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
+use likenew_core::findings::{DriveFacts, DriveReading, Layer, Reading, Role};
 use likenew_core::lab_error::LabError;
-use likenew_core::reading::{DriveFacts, DriveReading, Layer, Reading, Role};
 use likenew_core::units::{Nanos, amount};
 
 use crate::block::{BlockDevice, DeviceNumber, parse_stat};

@@ -3,13 +3,12 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use likenew_core::access::Access;
 use likenew_core::drive::Kind;
-use likenew_core::extents::ExtentMap;
 use likenew_core::io::{Io, Outcome};
 use likenew_core::lab_error::LabError;
-use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
 use likenew_core::target::Geometry;
+use likenew_core::workload::Access;
 use rustix::fs::{Mode, OFlags, fdatasync, fstat, ioctl_blksszget};
 
 use crate::block::{BlockDevice, DeviceNumber, capacity};

@@ -12,9 +12,9 @@ mod read_back;
 use std::ops::Range;
 use std::os::fd::AsFd;
 
+use likenew_core::counters::DiscardCounters;
 use likenew_core::fix::FixReport;
-use likenew_core::probe::ProbeResult;
-use likenew_core::trim::{DiscardCounters, TrimMethod, TrimReport};
+use likenew_core::probe::{ProbeResult, TrimMethod, TrimReport};
 use likenew_core::units::Nanos;
 use rustix::fs::syncfs;
 use rustix::io::Errno;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use likenew_core::system_error::reason;
+use likenew_core::lab_error::system_reason;
 use likenew_core::units::amount;
 
 /// Every reason, as a sentence that says what to do.
@@ -94,7 +94,7 @@ pub enum RefreshError {
     /// The journal's file failed.
     #[error(
         "could not {action} the journal: {}; free some space there, or check that drive, and continue. The data on the drive is unchanged",
-        reason(source)
+        system_reason(source)
     )]
     Journal {
         /// What was being done.
@@ -105,13 +105,13 @@ pub enum RefreshError {
     /// What was torn cannot be kept.
     #[error(
         "could not save the present data of the blocks to restore: {}; free some space beside the journal, which keeps the earlier data, and continue",
-        reason(.0)
+        system_reason(.0)
     )]
     Salvage(io::Error),
     /// A place cannot be read.
     #[error(
         "could not read {} at byte {offset}: {}. Nothing was written there; copy what you need to another drive first",
-        amount(*length), reason(source)
+        amount(*length), system_reason(source)
     )]
     Read {
         /// Where.
@@ -124,7 +124,7 @@ pub enum RefreshError {
     /// A place cannot be written. The journal keeps what was there.
     #[error(
         "could not write {} at byte {offset}: {}. The journal holds what was there: keep it, and resume when the drive takes writes again",
-        amount(*length), reason(source)
+        amount(*length), system_reason(source)
     )]
     Write {
         /// Where.
@@ -153,13 +153,13 @@ pub enum RefreshError {
     /// The store cannot be flushed. The journal keeps what was written since the last time.
     #[error(
         "could not flush: {}. The journal holds the last chunks: keep it, and resume when the drive takes writes again",
-        reason(.0)
+        system_reason(.0)
     )]
     Flush(io::Error),
     /// What was written cannot be read back. The journal keeps it.
     #[error(
         "could not read back {} at byte {offset}: {}. The journal holds what was there: keep it, copy what you need to another drive, and resume only when the drive can be read again",
-        amount(*length), reason(source)
+        amount(*length), system_reason(source)
     )]
     ReadBack {
         /// Where.

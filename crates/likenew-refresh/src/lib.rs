@@ -1,7 +1,7 @@
 //! Rewrites data in place without loss.
 //!
 //! Flash that has held its data for long reads slowly; rewritten it reads as fast as ever. [`Refresh`] does
-//! that over a [`BlockStore`](likenew_core::block_store::BlockStore), chunk by chunk, one write each, so that
+//! that over a [`BlockStore`](likenew_core::drive::BlockStore), chunk by chunk, one write each, so that
 //! a kill or a loss of power at any point costs no byte, and an interrupted refresh can be resumed
 //! ([`InspectedRefresh`]).
 //!

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::Range;
 
-use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::drive::{BlockStore, LeaseState};
 
 use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;

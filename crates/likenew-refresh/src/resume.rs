@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 
 use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};

@@ -8,7 +8,7 @@ use std::io::Write;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 
 use super::durable_file::DurableFile;
 use super::error::RefreshError;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::SystemTime;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 
 use crate::error::RefreshError;
 use crate::journal::Journal;

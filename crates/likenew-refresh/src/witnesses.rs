@@ -6,7 +6,7 @@
 use std::io;
 use std::ops::Range;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 use twox_hash::XxHash3_64;
 
 use crate::ranges::Ranges;

@@ -4,12 +4,10 @@
 //! repository describes the form in JSON Schema.
 
 use indexmap::IndexMap;
-use likenew_core::answer::Answer;
 use likenew_core::drive::Identity;
-use likenew_core::findings::{Findings, Row, Series};
+use likenew_core::findings::{Answer, Findings, Overview, Row, Series};
 use likenew_core::instrument::Instrument;
-use likenew_core::overview::Overview;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -265,7 +263,7 @@ mod tests {
             let error = document.to_json().unwrap_err().to_string();
             assert!(error.starts_with(place), "{error}");
         };
-        fn estimate(document: &mut Document) -> &mut likenew_core::answer::Estimate {
+        fn estimate(document: &mut Document) -> &mut likenew_core::findings::Estimate {
             document.answers[0].estimate.as_mut().unwrap()
         }
         case(&|d| estimate(d).value = f64::NAN, "answers[0].estimate.value is NaN");

@@ -1,12 +1,12 @@
 //! Documents for tests, as the procedures write them.
 
-use likenew_core::answer::{Action, Answer, Loss};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::{Axis, Findings, Line, Mark, Row, Series, Shape};
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::findings::{
+    Action, Answer, Axis, Findings, Lead, Line, Loss, Mark, Overview, OverviewTable, Row, Series, Shape,
+};
 use likenew_core::instrument::Instrument;
-use likenew_core::overview::{Lead, Overview, OverviewTable};
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::quantity::{Rate, Share};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
@@ -301,7 +301,7 @@ fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Doc
             erases: 335_000,
             write_amplification: 1.1,
             free_blocks: 9_120,
-            wear: Some(likenew_core::flash_counters::Wear {
+            wear: Some(likenew_core::counters::Wear {
                 erases_min: 1,
                 erases_max: 9,
                 erases_mean: 4.25,

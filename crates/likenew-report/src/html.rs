@@ -50,7 +50,7 @@ fn data_block(documents: &[LabeledDocument]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Answer;
+    use likenew_core::findings::Answer;
 
     use super::*;
     use crate::document::Document;

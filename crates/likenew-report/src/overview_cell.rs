@@ -1,6 +1,6 @@
 //! Which columns of an overview are numbers.
 
-use likenew_core::overview::OverviewRow;
+use likenew_core::findings::OverviewRow;
 
 use crate::column::MISSING;
 

@@ -2,7 +2,8 @@
 //!
 //! `schema/spelling.json` has examples that this module and the page must agree on.
 
-use likenew_core::quantity::{Factor, Iops, Latency, Number, Rate, Share, Size, digits};
+use likenew_core::quantity::{Factor, Iops, Latency, Rate, Share, Size};
+use likenew_core::units::{Number, digits};
 
 /// The unit of a number.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use likenew_core::answer::{Action, Answer, Estimate, Loss, Standing};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::Kind;
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::findings::{Action, Answer, Estimate, Loss, Standing};
 use likenew_core::instrument::AddedLatency;
-use likenew_core::quantity::{Factor, Number, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{Factor, Share, Size, range, with_range};
 use likenew_core::target::Clock;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, Number, digits};
 
 use crate::document::Document;
 use crate::unit::{Unit, clean};

@@ -3,8 +3,7 @@
 #![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
 
 use jsonschema::Validator;
-use likenew_core::answer::{Action, Answer, Loss};
-use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::findings::{Action, Answer, Lead, Loss, Overview, OverviewTable};
 use likenew_core::units::Nanos;
 use likenew_report::document::Document;
 use serde_json::{Value, json};

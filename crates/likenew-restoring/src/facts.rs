@@ -3,10 +3,8 @@
 mod remarks;
 mod wording;
 
-use likenew_core::answer::Answer;
 use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known};
-use likenew_core::findings::Findings;
-use likenew_core::overview::Overview;
+use likenew_core::findings::{Answer, Findings, Overview};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::shell::shell_quote;
@@ -187,7 +185,7 @@ fn with_root_action(health: Answer, rows: &[FactRow], target: Option<&str>, is_r
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
 
     use super::*;
 

@@ -1,8 +1,7 @@
 //! Evidence for tests.
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::plan::Plan;
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::target::{Clock, Geometry};
 
 /// Empty evidence of a simulated drive of 1 GiB.

@@ -13,12 +13,10 @@ mod step_name;
 mod tables;
 mod wording;
 
-use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::drive::Identity;
-use likenew_core::feasibility::ActionKind;
-use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Loss, Overview, Row, Series, Shape};
+use likenew_core::fix::ActionKind;
 use likenew_core::io::Op;
-use likenew_core::overview::Overview;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_diagnosis::{

@@ -3,11 +3,10 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::{Loss, Standing};
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::feasibility::Feasibility;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Loss, Standing};
+use likenew_core::fix::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::shell::shell_quote;

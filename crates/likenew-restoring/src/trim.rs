@@ -8,17 +8,13 @@ mod worth;
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Overview};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::overview::Overview;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use crate::site::add_failed_ios;
 use answers::conclude;

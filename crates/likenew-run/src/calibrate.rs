@@ -1,16 +1,12 @@
 //! Measures the program itself before it measures a drive.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::{Drive, LaneRequirements};
 use likenew_core::instrument::Calibration;
 use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
 use likenew_core::target::Target;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
 
 use crate::generator::Generator;
 use crate::run::{RunError, run};

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::target::Geometry;
+use likenew_core::workload::AccessPattern;
 use rand::{Rng, RngExt as _};
 use rand_distr::{Distribution as _, Zipf};
 

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::dry_run::{Expectation, assumed_elapsed_ns, expected, probe_elapsed};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
@@ -11,7 +10,7 @@ use likenew_core::procedure::Step;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Workload};
 
 /// The plan of a run as far as it is known, and how long its parts took so far. Knows no clock: all times are
 /// passed in.

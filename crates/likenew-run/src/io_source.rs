@@ -1,8 +1,7 @@
 //! Decides which I/O leaves when: the streams of a workload, or a recording.
 
-use likenew_core::io::{Io, Slot};
+use likenew_core::io::{Io, Sample, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;

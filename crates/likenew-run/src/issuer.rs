@@ -1,11 +1,9 @@
 //! One copy of a stream while it runs, or of several that take turns: decides when the next I/O is due and what it is.
 
 use likenew_core::io::{DataClass, Io, Op, Slot};
-use likenew_core::mix::Mix;
-use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Mix, Size, Stream, Workload};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Exp1};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};

@@ -5,10 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use likenew_core::busy::BusyTime;
 use likenew_core::damage::Damage;
-use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Sample, Slot};
 use likenew_core::lab_error::{Hang, LabError};
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
+use likenew_core::segment::{Recorder, Stop};
 use likenew_core::target::{Clock, Target};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;

@@ -12,11 +12,9 @@ mod timeline;
 
 use std::sync::atomic::AtomicBool;
 
-use likenew_core::recorder::Recorder;
-use likenew_core::replay_record::ReplayRecord;
-use likenew_core::replay_spec::{ReplaySpec, ReplayTiming};
+use likenew_core::segment::{Recorder, ReplayRecord};
 use likenew_core::target::{Geometry, Target};
-use likenew_core::trace::TraceSource;
+use likenew_core::trace::{ReplaySpec, ReplayTiming, TraceSource};
 use likenew_core::workload::Workload;
 
 use crate::lane::{LaneEnd, LaneShare, run_lane};

@@ -6,20 +6,16 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::lab_error::LabError;
-use likenew_core::mix::Mix;
 use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{PastStep, history};
-use likenew_core::recorder::{Recorder, Stop};
 use likenew_core::region::Region;
-use likenew_core::replay_spec::{ReplaySpec, ReplayTiming};
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::trace::{ReplaySpec, ReplayTiming};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use crate::replay::TraceOpener;
 use crate::run::{RunError, RunResult, run_with};

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
 use likenew_core::lab_error::LabError;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::segment::{Recorder, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Health, Target};
+use likenew_core::trace::ReplaySpec;
 use likenew_core::workload::Workload;
 
 use crate::io_source::Streams;

@@ -4,11 +4,9 @@ use likenew_core::drive::{Drive, LaneRequirements};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{Evidence, Procedure, Step};
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::Clock;
-use likenew_core::trace::TraceSource;
+use likenew_core::trace::{ReplaySpec, TraceSource};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 

@@ -1,7 +1,6 @@
 //! The contract between a simulated drive's lane and the mechanism behind it, and why a saved mechanism cannot be read back.
 
-use likenew_core::counters::Counters;
-use likenew_core::flash_counters::{FlashCounters, Wear};
+use likenew_core::counters::{Counters, FlashCounters, Wear};
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::target::Health;
 use likenew_core::units::{Nanos, amount};

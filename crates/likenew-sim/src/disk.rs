@@ -8,7 +8,7 @@ pub mod shingles;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use likenew_core::lab_error::system_reason;
 use likenew_core::quantity::Size;
-use likenew_core::system_error::reason;
 use likenew_core::units::BadUnit;
 
 use crate::wording::Domain;
@@ -20,7 +20,7 @@ pub enum SimError {
         reason: String,
     },
     /// A drive's file could not be read.
-    #[error("could not read the simulated drive {}: {}; check the path; `likenew drives` lists drives that need no file", .path.display(), reason(source))]
+    #[error("could not read the simulated drive {}: {}; check the path; `likenew drives` lists drives that need no file", .path.display(), system_reason(source))]
     Read {
         /// The file.
         path: PathBuf,
@@ -30,7 +30,7 @@ pub enum SimError {
         available: String,
     },
     /// The process gets no memory for it.
-    #[error("{text} needs {} of memory: {}; raise the limit (ulimit -v), or take a smaller drive (`likenew drives`)", Size(*.bytes), reason(source))]
+    #[error("{text} needs {} of memory: {}; raise the limit (ulimit -v), or take a smaller drive (`likenew drives`)", Size(*.bytes), system_reason(source))]
     Memory {
         /// The text.
         text: String,

@@ -1,14 +1,13 @@
 //! The facts of a simulated drive for a report.
 
-use likenew_core::quantity::{Iops, Number};
-use likenew_core::units::{amount, rate};
+use likenew_core::quantity::Iops;
+use likenew_core::units::{Number, amount, rate};
 
 use crate::disk::DiskParameters;
 use crate::flash::Trim;
 use crate::flash::policies::PageMapParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
-use crate::spec::Spec;
-use crate::spec::{OVERWRITE_BYTES, faults, past, with_cache, with_trim};
+use crate::spec::{OVERWRITE_BYTES, Spec, faults, past, with_cache, with_trim};
 use crate::state::{DriveTreatment, State};
 use crate::volume::VolumeParameters;
 use crate::wording;

@@ -5,7 +5,7 @@ mod wording;
 
 use std::ops::Range;
 
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;

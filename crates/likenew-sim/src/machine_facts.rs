@@ -7,7 +7,7 @@ use likenew_core::facts::{
     Cloud, Counts, Database, DriveKind, Fact, Facts, FileSystem, Files, Health, Hop, HostMemory, Identity,
     Layer, LayerKind, Link, Machine, Power, Space, Trimming, Zones,
 };
-use likenew_core::trim::{self, TrimPath};
+use likenew_core::probe::{self, TrimPath};
 use likenew_core::units::Nanos;
 
 use crate::model::in_situation::spare_percent;
@@ -389,7 +389,7 @@ fn without_trim(layer: Layer) -> Layer {
 }
 
 /// What is between the host and the drive itself.
-fn middle_layer(model: &Model, announced: &trim::Layer) -> Layer {
+fn middle_layer(model: &Model, announced: &probe::Layer) -> Layer {
     let layer = Layer {
         name: announced.kind.clone(),
         kind: LayerKind::Other,
@@ -401,7 +401,7 @@ fn middle_layer(model: &Model, announced: &trim::Layer) -> Layer {
 }
 
 /// The drive as a device of the kernel.
-fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &trim::Layer) -> Layer {
+fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &probe::Layer) -> Layer {
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let (kind, write_cache, rotates) = match &model.mechanism {
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::trim::{Layer as TrimLayer, TrimPath};
+use likenew_core::probe::{Layer as TrimLayer, TrimPath};
 
 use crate::catalog::{Entry, catalog, names_of};
 use crate::device::{Device, SnapshotError};

@@ -5,16 +5,14 @@ mod probing;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use likenew_core::access::Access;
-use likenew_core::counters::Counters;
+use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::probe::{Probe, ProbeResult, TrimPath};
 use likenew_core::target::{Clock, Geometry, Health, Target};
-use likenew_core::trim::TrimPath;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Access;
 
 use crate::device::{Device, NO_IO, SelfCounts};
 use crate::host::{CountingDevice, PageCache};

@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-use likenew_core::suggest::{SIMILARITY_MIN, nearest};
+use likenew_core::input::{SIMILARITY_MIN, nearest};
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 
 use crate::catalog::{catalog, names_of};

@@ -1,6 +1,6 @@
 //! A network volume of a cloud, layer by layer.
 
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::counters::FlashCounters;
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use rand::SeedableRng as _;

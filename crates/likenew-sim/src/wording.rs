@@ -3,8 +3,8 @@
 use std::fmt;
 
 use likenew_core::io::Op;
-use likenew_core::quantity::{Number, Offset, Share};
-use likenew_core::units::{Nanos, amount};
+use likenew_core::quantity::{Offset, Share};
+use likenew_core::units::{Nanos, Number, amount};
 
 use crate::flash::Trim;
 use crate::state::State;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use likenew_core::system_error::reason;
+use likenew_core::lab_error::system_reason;
 
 use super::wording::{advice, expected};
 
@@ -11,7 +11,7 @@ use super::wording::{advice, expected};
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The file cannot be opened, created, read or written.
-    #[error("could not {action} {file}: {}{}", reason(error), advice(error))]
+    #[error("could not {action} {file}: {}{}", system_reason(error), advice(error))]
     File {
         /// What was attempted: "read".
         action: &'static str,

@@ -5,8 +5,7 @@ pub(crate) mod expected;
 use std::io::{Error, ErrorKind};
 
 use likenew_core::io::Op;
-use likenew_core::quantity::Number;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, Number};
 
 use crate::notes::{Counted, Note, Notes};
 

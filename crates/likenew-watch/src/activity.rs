@@ -1,7 +1,7 @@
 //! What one drive did between two readings.
 
+use likenew_core::findings::DriveReading;
 use likenew_core::io::Op;
-use likenew_core::reading::DriveReading;
 use likenew_core::stat::{OpStat, Stat};
 use likenew_core::units::Nanos;
 

@@ -5,8 +5,8 @@ mod panel;
 mod table;
 mod wording;
 
+use likenew_core::findings::Role;
 use likenew_core::io::Op;
-use likenew_core::reading::Role;
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;

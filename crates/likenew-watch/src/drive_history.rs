@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use likenew_core::reading::{DriveFacts, DriveReading, Role};
+use likenew_core::findings::{DriveFacts, DriveReading, Role};
 use likenew_core::units::Nanos;
 
 use crate::activity::Activity;

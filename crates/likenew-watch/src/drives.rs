@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::reading::{Reading, Role};
+use likenew_core::findings::{Reading, Role};
 use likenew_core::units::Nanos;
 
 use crate::drive_history::DriveHistory;
@@ -87,7 +87,7 @@ fn key(name: &str) -> (String, usize, String) {
 pub(crate) mod tests {
     use std::sync::Arc;
 
-    use likenew_core::reading::{DriveFacts, DriveReading};
+    use likenew_core::findings::{DriveFacts, DriveReading};
     use likenew_core::stat::{OpStat, Stat};
 
     use super::*;

@@ -1,9 +1,9 @@
 //! The findings of a log: totals of each drive, and its course, in memory that does not grow with the log.
 
 use indexmap::IndexMap;
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Axis, Findings, Line as Curve, Row, Series, Shape};
-use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::findings::{
+    Answer, Axis, Findings, Lead, Line as Curve, Overview, OverviewTable, Row, Series, Shape,
+};
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
@@ -361,7 +361,7 @@ impl Sum {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
 
     use super::*;
 

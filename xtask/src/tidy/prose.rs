@@ -31,8 +31,8 @@ const DESCRIBED: [&str; 5] = [
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.
 const ALLOWED: &[(&str, &str, &str)] = &[
     ("core/src/shell.rs", "", "command lines, nothing else"),
-    ("facts/layer.rs", "echo {rule}", "a command line"),
-    ("facts/layer.rs", "rm {UNMAP_RULES}", "a command line"),
+    ("facts/file_system.rs", "echo {rule}", "a command line"),
+    ("facts/file_system.rs", "rm {UNMAP_RULES}", "a command line"),
     ("facts/drive_answers.rs", "Amazon E", "the name of a model, as the device tells it"),
     ("facts/drive_answers.rs", "Microsoft NVMe Direct Disk", "the name of a model, as the device tells it"),
     ("facts/kernel_log.rs", "Assuming drive cache: write through", "words of a driver in the kernel's log"),

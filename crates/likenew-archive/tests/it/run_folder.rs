@@ -7,11 +7,9 @@ use std::sync::OnceLock;
 
 use crate::support::{machine, plan, segment};
 use likenew_archive::{Archive, ArchiveError, Record, Run};
-use likenew_core::answer::Answer;
-use likenew_core::findings::Findings;
-use likenew_core::overview::{Overview, OverviewTable};
-use likenew_core::plan::Plan;
+use likenew_core::findings::{Answer, Findings, Overview, OverviewTable};
 use likenew_core::probe::{Observation, Probe, ProbeResult};
+use likenew_core::procedure::Plan;
 use likenew_core::units::Nanos;
 use proptest::prelude::*;
 

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use crate::support::{machine, plan, sample};
 use likenew_archive::{Archive, ArchiveError, Run, SampleReader};
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
+use likenew_core::io::Sample;
+use likenew_core::segment::{Recorder as _, Stop};
 use likenew_core::units::Nanos;
 
 fn run(root: &Path) -> Run {

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use anyhow::Context as _;
-use likenew_core::answer::Standing;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_diagnosis::{EvidenceItem, Kind, by_name};
 use likenew_procedures::check::{
     Check, CheckMetrics, CheckOptions, IndicatorOption, Metric, Origin, ReferenceOption,
 };
-use likenew_sim::Spec;
-use likenew_sim::catalog;
 use likenew_sim::truth::causes;
+use likenew_sim::{Spec, catalog};
 
 use crate::case_run::no_files;
 use crate::insight::{QueryResult, ask};

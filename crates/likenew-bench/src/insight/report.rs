@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use likenew_core::answer::Answer;
-use likenew_core::quantity::{Latency, Rate, Share, Size, digits};
+use likenew_core::findings::Answer;
+use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::units::digits;
 use likenew_sim::generator::Family;
 use likenew_sim::truth::{TrueValue, Truth};
 use likenew_stats::summary::{mean, quantile};

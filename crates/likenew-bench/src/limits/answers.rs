@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
 use likenew_core::io::Op;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_sim::Spec;
 
 use super::{Goal, print_row};

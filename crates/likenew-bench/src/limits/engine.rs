@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive;
-use likenew_core::quantity::digits;
-use likenew_core::units::Nanos;
-use likenew_core::until::Until;
+use likenew_core::units::{Nanos, digits};
+use likenew_core::workload::Until;
 use xshell::{Shell, cmd};
 
 use super::{Goal, Options, print_row};

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use likenew_core::drive::Drive as _;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_sim::Spec;
 
 use super::{Goal, Options, print_row};

@@ -1,7 +1,6 @@
 //! Study 2: a drive that compresses, over fifteen drive fills.
 
-use likenew_core::answer::Standing;
-use likenew_core::findings::{Findings, Row};
+use likenew_core::findings::{Findings, Row, Standing};
 use likenew_core::io::DataClass;
 use likenew_core::units::amount;
 use likenew_procedures::endure::EndureOptions;

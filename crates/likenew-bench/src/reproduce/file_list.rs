@@ -1,7 +1,6 @@
 //! The speeds of files that were written one after the other, and the answers on them.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings};
 
 use super::page::{figure, milliseconds, number};
 

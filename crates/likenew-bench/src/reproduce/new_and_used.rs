@@ -6,7 +6,7 @@ use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_sim::SimDrive;
 
 use super::lab::{Lab, Load, ask, fact, mb_per_s, measure};

@@ -4,7 +4,7 @@
 use likenew_core::drive::Drive as _;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 use likenew_sim::SimDrive;
 
 use super::draws::{Draw, Hypercube, Interval, on_every_draw};

@@ -2,15 +2,11 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::{Findings, Row};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until};
 use likenew_sim::SimDrive;
 
 use super::file_list::FileList;

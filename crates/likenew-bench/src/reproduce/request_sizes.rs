@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::units::amount;
-use likenew_core::until::Until;
+use likenew_core::workload::Until;
 
 use super::lab::{Lab, Load, measure};
 use super::page::{PublishedFigure, number, table};

@@ -5,7 +5,7 @@ mod upgrade;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, parse_size};
 use likenew_history::{Change, Check as KeptCheck, DriveHistory, History, MetricHistory, Page};

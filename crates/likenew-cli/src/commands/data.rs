@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::quantity::Size;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_procedures::data::files::{FileScan, FileType};

@@ -2,8 +2,8 @@
 
 use clap::{Args, ValueEnum};
 use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_core::workload::Mix;
 use likenew_procedures::age::{AgeOptions, FILE_BYTES, RANDOM_SPAN_STEP, Recipe};
 use likenew_procedures::endure::loop_test::{FILE_SIZE_MIN, LoopOptions};
 use likenew_procedures::endure::snia::{SPAN_UNIT, SniaOptions};

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::units::amount;
 use likenew_real::listing::{DriveListing, list};
 use likenew_sim::catalog;

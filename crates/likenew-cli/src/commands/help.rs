@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use likenew_core::suggest::nearest;
+use likenew_core::input::nearest;
 use likenew_diagnosis::{ALL, Kind, by_name};
 
 use super::Command;

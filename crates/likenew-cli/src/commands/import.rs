@@ -10,9 +10,9 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_archive::ArchiveError;
-use likenew_core::quantity::{Number, Size};
+use likenew_core::quantity::Size;
 use likenew_core::trace::{TraceIo, TraceSink, TraceSource as _};
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, Number};
 use likenew_trace::{
     Amount, Format, IologVersion, IologWriter, OpenOptions, Survey, Surveyor, Trace, TraceError, TraceHead,
     TraceWriter, open_stream,

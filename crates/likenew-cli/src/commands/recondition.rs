@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
 use likenew_procedures::check::CheckOptions;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use likenew_archive::{Archive, ExportKey, Record};
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
 use likenew_procedures::all;
 

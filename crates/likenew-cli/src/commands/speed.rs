@@ -2,8 +2,8 @@
 
 use clap::Args;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_core::workload::Mix;
 use likenew_procedures::bench::{BenchOptions, SPAN_MIN};
 use likenew_procedures::cache::{CacheOptions, SPAN_STEP as CACHE_SPAN_STEP};
 use likenew_procedures::data::Test;

@@ -3,10 +3,9 @@
 use likenew_archive::Run;
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
-use likenew_core::lab_error::LabError;
+use likenew_core::lab_error::{LabError, system_reason};
 use likenew_core::procedure::{Evidence, Procedure};
-use likenew_core::recorder::Stop;
-use likenew_core::system_error;
+use likenew_core::segment::Stop;
 use likenew_metrics::Attempt;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
@@ -135,7 +134,7 @@ fn reason(end: &End) -> Option<String> {
         End::Interrupted => Some(wording::STOPPED_EARLY.to_owned()),
         End::Failed(Stop::Failed { op, offset, errno }) => {
             let error = std::io::Error::from_raw_os_error(*errno);
-            Some(wording::io_failed(op, *offset, system_error::reason(&error)))
+            Some(wording::io_failed(op, *offset, system_reason(&error)))
         }
         End::Failed(Stop::Reached | Stop::Interrupted | Stop::JobFailed { .. }) => {
             unreachable!("a run fails with an error")

@@ -1,17 +1,14 @@
 //! How fast a real drive is, for the estimate before a run: from the latest kept run on the same target, else from a second of I/O.
 
 use likenew_archive::Archive;
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Procedure};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_real::nop::Nop;
 use likenew_run::forecast::Forecast;
 use likenew_run::run::run;

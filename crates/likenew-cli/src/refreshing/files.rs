@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use likenew_core::block_store::{BlockStore as _, LeaseState};
+use likenew_core::drive::{BlockStore as _, LeaseState};
 use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN, RewriteSettings};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use likenew_core::quantity::{Iops, Number, Rate, Share, Size, SpeedChange, with_change_range};
+use likenew_core::quantity::{Iops, Rate, Share, Size, SpeedChange, with_change_range};
 use likenew_core::shell::shell_quote;
+use likenew_core::units::Number;
 use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory};
 
 /// Metrics of a check: as a sentence begins with them, and the two lines above their column.

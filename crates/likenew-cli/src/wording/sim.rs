@@ -6,10 +6,10 @@ use std::path::Path;
 use likenew_calibration::{
     Calibration, Combination, Estimate, MeasuredRun, Prediction, Standing, TestPrediction,
 };
-use likenew_core::flash_counters::FlashCounters;
-use likenew_core::quantity::{Iops, Latency, Number, Rate, Share, Size, range};
+use likenew_core::counters::FlashCounters;
+use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, range};
 use likenew_core::shell::shell_quote;
-use likenew_core::units::{Nanos, amount};
+use likenew_core::units::{Nanos, Number, amount};
 use likenew_nbd::serve_stats::{Lag, ServeStats};
 use likenew_sim::explain::{Ceiling, Explanation};
 

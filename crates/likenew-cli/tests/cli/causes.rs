@@ -2,9 +2,9 @@
 //! measurement is bad and on one where every measurement is good, what else would tell, and the fixes on five
 //! machines with real drives.
 
-use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::Kind;
 use likenew_core::facts::{DriveDelta, Facts};
+use likenew_core::findings::{Action, Loss};
 use likenew_core::io::Op;
 use likenew_diagnosis::{
     ALL, Case, Cause, Measured, Measurements, Metric, Origin, Reference, Site, WriteCliff, actions, evidence,

@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::ReadBackCounts;
+use likenew_core::fix::{ActionKind, ReadBackCounts};
 use likenew_core::lab_error::LabError;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
 use likenew_real::drive_lock::Locks;

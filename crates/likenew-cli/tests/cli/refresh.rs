@@ -8,9 +8,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::serve::mounted::{Attached, Mounted};
-use crate::serve::noise;
 use crate::serve::server::{Serving, until};
-use crate::serve::system;
+use crate::serve::{noise, system};
 use crate::support::Sandbox;
 
 const MIB: usize = 1 << 20;

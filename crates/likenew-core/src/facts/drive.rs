@@ -1,8 +1,9 @@
-//! One drive at the bottom of a stack, with everything that is known of it.
+//! One drive at the bottom of a stack, with everything that is known of it, and what changed since.
 
 use serde::{Deserialize, Serialize};
 
-use super::{Card, Cloud, Counts, Database, Fact, Health, HostMemory, Identity, Link, Log, Power, Space};
+use super::{Fact, Facts};
+use crate::wording;
 
 /// The interface of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,4 +75,632 @@ pub struct Drive {
     /// Writes by all programs over the same time.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub others_write_bytes_per_s: Fact<u64>,
+}
+
+/// What a card reports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Card {
+    /// `SD` or `MMC`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub kind: Fact<String>,
+    /// Product name.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub name: Fact<String>,
+    /// Number of the maker.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub maker: Fact<u32>,
+    /// Number of the brand that sells it.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub maker_for: Fact<u32>,
+    /// Month and year in which it was made.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub manufacture_date: Fact<String>,
+    /// Its preferred unit to erase and write: the allocation unit of an SD card.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub allocation_unit_bytes: Fact<u64>,
+    /// Whether it takes several commands at once.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub queues_commands: Fact<bool>,
+    /// How it is clocked: `sd high speed`, `mmc HS200` …
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub timing: Fact<String>,
+}
+
+/// A cloud volume.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Cloud {
+    /// Whose it is, and of what kind: `AWS EBS`, `AWS instance store`, `Google persistent disk` …
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub volume: Fact<String>,
+    /// I/Os that wait in the volume now.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub queue_length: Fact<u64>,
+}
+
+macro_rules! counts {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Counters that only grow.
+        #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+        #[serde(default)]
+        pub struct Counts {
+            $($(#[$doc])* #[serde(skip_serializing_if = "Fact::is_not_queried")] pub $name: Fact<u64>,)*
+        }
+
+        impl Counts {
+            /// What was counted since an earlier reading. What one of the two does not know is not known; a
+            /// counter that went backward was reset in between, as after a device was attached again.
+            #[must_use]
+            pub fn since(&self, earlier: &Self) -> Self {
+                Self { $($name: difference(&self.$name, &earlier.$name),)* }
+            }
+
+            /// Every counter with its name.
+            pub fn each(&self) -> impl Iterator<Item = (&'static str, &Fact<u64>)> {
+                [$((stringify!($name), &self.$name),)*].into_iter()
+            }
+
+            /// Every counter, to be changed.
+            pub fn each_mut(&mut self) -> impl Iterator<Item = &mut Fact<u64>> {
+                [$(&mut self.$name,)*].into_iter()
+            }
+        }
+    };
+}
+
+counts! {
+    /// Time of light throttling (Thermal Management Temperature 1 of NVMe).
+    throttled_light_s,
+    /// Time of heavy throttling (Thermal Management Temperature 2 of NVMe).
+    throttled_heavy_s,
+    /// Times that it began to throttle lightly.
+    throttled_light_times,
+    /// Times that it began to throttle heavily.
+    throttled_heavy_times,
+    /// Time above the temperature at which it warns, in steps of a minute.
+    warm_s,
+    /// Time above the critical temperature, in steps of a minute.
+    hot_s,
+    /// Data that it could not read back intact (NVMe: Media and Data Integrity Errors; SMART 187).
+    media_errors,
+    /// Sectors that were replaced by spare ones (SMART 5).
+    reallocated_sectors,
+    /// Sectors that the drive's own scan could not read (SMART 198).
+    uncorrectable_sectors,
+    /// Transfers over the link that came with a wrong checksum (SMART 199).
+    crc_errors,
+    /// Times that the link became slower (SMART 183 of some makers).
+    link_downshifts,
+    /// Accesses that did not begin at a multiple of 4 KiB (SMART 181 of Micron and Crucial).
+    unaligned_accesses,
+    /// Errors of the PCI Express link that were corrected (AER).
+    pcie_corrected_errors,
+    /// Errors of the PCI Express link that were not corrected (AER).
+    pcie_uncorrected_errors,
+    /// Entries in its log of errors. That of NVMe also has commands which are only not supported.
+    error_log_entries,
+    /// Self-tests in its log that found a failure.
+    self_tests_failed,
+    /// Unexpected losses of power.
+    unsafe_shutdowns,
+    /// Times that it was switched on.
+    power_cycles,
+    /// Hours that it was on.
+    power_on_hours,
+    /// What its hosts have written since it was made, as it counts.
+    lifetime_bytes_written,
+    /// What its hosts have read since it was made.
+    lifetime_bytes_read,
+    /// Time in which it was busy with commands, as it counts, in steps of a minute.
+    controller_busy_s,
+    /// Bytes read through the kernel since it was attached, by all programs.
+    bytes_read,
+    /// What was written through the kernel.
+    bytes_written,
+    /// What was discarded through the kernel.
+    bytes_discarded,
+    /// Discards that ended.
+    discards,
+    /// Reads that ended.
+    reads,
+    /// Writes that ended.
+    writes,
+    /// Flushes that ended.
+    flushes,
+    /// Time in which anything was in flight.
+    busy_ms,
+    /// Time in which a cloud volume was throttled by its own IOPS limit.
+    volume_iops_exceeded_us,
+    /// Time in which a cloud volume was throttled by its own throughput limit.
+    volume_throughput_exceeded_us,
+    /// The same by the virtual machine's IOPS limit.
+    instance_iops_exceeded_us,
+    /// The same by the virtual machine's throughput limit.
+    instance_throughput_exceeded_us,
+    /// Resets of the drive or its link in the kernel's log, as far back as that goes.
+    log_resets,
+    /// Commands that took too long, in the kernel's log.
+    log_timeouts,
+    /// Errors of reading or writing in the kernel's log.
+    log_io_errors,
+    /// Errors of the link in the kernel's log.
+    log_link_errors,
+}
+
+fn difference(now: &Fact<u64>, then: &Fact<u64>) -> Fact<u64> {
+    match (now, then.get()) {
+        (Fact::Value { value, origin }, Some(earlier)) => {
+            Fact::new(if *value >= earlier { value - earlier } else { *value }, origin.clone())
+        }
+        (Fact::Value { origin, .. }, None) => Fact::unknown(wording::NOT_KNOWN_BEFORE, origin.clone()),
+        (other, _) => other.clone(),
+    }
+}
+
+/// The entry of a drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Database {
+    /// The family of models that it belongs to; none where the database does not know it.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub family: Fact<Option<String>>,
+    /// What it warns of in this model and firmware; none where it warns of nothing.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub warning: Fact<Option<String>>,
+    /// Whether it calls the family shingled (SMR). If not, that proves nothing.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub shingled: Fact<bool>,
+}
+
+/// What a drive reports of its state.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Health {
+    /// Whether it reports that it is failing: a threshold of SMART was crossed, or a critical warning of NVMe
+    /// other than heat is set.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub failing: Fact<bool>,
+    /// Warnings in words; none where it warns of nothing.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub warnings: Fact<Vec<String>>,
+    /// Whether it refuses writes.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub read_only: Fact<bool>,
+    /// Composite temperature.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub temperature_c: Fact<f64>,
+    /// Temperature from which it warns of heat (WCTEMP of NVMe).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub temperature_warning_c: Fact<f64>,
+    /// Temperature from which heat is critical (CCTEMP of NVMe).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub temperature_critical_c: Fact<f64>,
+    /// Whether it is throttling because of heat now.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub throttling: Fact<bool>,
+    /// Percentage of the rated endurance that is used; may exceed 100. For eMMC the upper end of the reported
+    /// step.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub used_percent: Fact<f64>,
+    /// Spare blocks that are left, in percent of the original ones.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub spare_percent: Fact<f64>,
+    /// Percentage of spare from which the drive warns.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub spare_threshold_percent: Fact<f64>,
+    /// Sectors waiting to be read or reallocated (SMART 197).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub pending_sectors: Fact<u64>,
+    /// Attributes of SMART as they are.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub attributes: Fact<Vec<Attribute>>,
+}
+
+/// An attribute of SMART. Each maker decides what it counts, and in which unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Attribute {
+    /// Its number.
+    pub id: u8,
+    /// Its normalized value.
+    pub value: u8,
+    /// The lowest it was.
+    pub worst: u8,
+    /// The threshold that predicts failure; 0 if none does.
+    pub threshold: u8,
+    /// Six bytes of the maker's own.
+    pub raw: u64,
+    /// Whether it predicts failure, rather than counting use.
+    pub prefail: bool,
+}
+
+impl Attribute {
+    /// Whether it has come down to its threshold (ATA8-ACS, SMART; 0, 254 and 255 are no values).
+    pub fn has_failed(&self) -> bool {
+        self.threshold > 0 && (1..=253).contains(&self.value) && self.value <= self.threshold
+    }
+}
+
+/// Memory that was requested and granted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostMemory {
+    /// Bytes that the drive prefers (HMPRE of Identify Controller); 0 where it wants none.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub wanted_bytes: Fact<u64>,
+    /// Bytes that it needs at least to use any (HMMIN).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub least_bytes: Fact<u64>,
+    /// Bytes that it has been granted; 0 for none.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub given_bytes: Fact<u64>,
+    /// Bytes that the kernel grants a drive at most (`nvme.max_host_mem_size_mb`).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub limit_bytes: Fact<u64>,
+}
+
+impl HostMemory {
+    /// Whether the drive wants memory and has none, as far as known.
+    pub fn is_refused(&self) -> Option<bool> {
+        match self.wanted_bytes.get()? {
+            0 => Some(false),
+            _ => Some(self.given_bytes.get()? == 0),
+        }
+    }
+}
+
+/// What identifies a drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Identity {
+    /// Maker and model.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub model: Fact<String>,
+    /// Version of its firmware.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub firmware: Fact<String>,
+    /// Its serial number, as a hash wherever it is stored.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub serial: Fact<Serial>,
+    /// Where a drive is plugged in that may show no serial number of its own: its USB port and its number there.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub port: Fact<String>,
+    /// Bytes that it reports to hold.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub capacity_bytes: Fact<u64>,
+    /// Rotation in rpm; 0 for a drive that does not rotate.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub rotation_rpm: Fact<u32>,
+    /// What presents the drive, if a hypervisor, a cloud or a controller does, so that the real medium is
+    /// hidden; else none.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub virtual_by: Fact<Option<String>>,
+    /// Whether it reports TRIM support.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub knows_trim: Fact<bool>,
+}
+
+/// A serial number. What is stored is a keyed hash: it distinguishes the drives of one machine and reveals no
+/// number. The number itself is only shown on the terminal, and is never written.
+#[derive(Clone, Debug, Default, Eq, Serialize, Deserialize)]
+pub struct Serial {
+    /// HMAC-SHA-256 of the number, keyed with this machine's identity, in hexadecimal.
+    pub hash: String,
+    /// The number itself, where it has just been read.
+    #[serde(skip)]
+    pub plain: Option<String>,
+}
+
+impl PartialEq for Serial {
+    /// Compared by what is stored, so that facts just collected equal the same facts read back.
+    fn eq(&self, other: &Self) -> bool {
+        self.hash == other.hash
+    }
+}
+
+/// The path from the host to the drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Link {
+    /// `PCIe`, `SATA`, `SAS`, `USB`, `MMC`, `virtio` …
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub bus: Fact<String>,
+    /// The kernel's driver for it: `nvme`, `uas`, `usb-storage`, `ahci`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub driver: Fact<String>,
+    /// Its parts, from the drive up: the drive, the port above it, every hub up to the host.
+    pub hops: Vec<Hop>,
+    /// Bytes a second that it carries at most as it is now, after encoding, before the protocol's own
+    /// overhead: the slowest of its parts.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub ceiling_bytes_per_s: Fact<u64>,
+    /// The same if every part ran at its best: what this drive could have in this place.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub possible_bytes_per_s: Fact<u64>,
+    /// Commands that the drive takes at once.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub queue_depth: Fact<u64>,
+    /// Queues of commands, each of that depth.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub queues: Fact<u64>,
+}
+
+/// One part of a link.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hop {
+    /// The kernel's name: a PCI address, `ata3`, `2-1.4`.
+    pub name: String,
+    /// What it is, in words: `the drive`, `the port above`, `hub` …
+    pub kind: String,
+    /// Bits a second on one lane before encoding: 8 GT/s of PCIe and 6 Gb/s of SATA are 8e9 and 6e9.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub line_bits_per_s: Fact<u64>,
+    /// The same at its best.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub line_bits_per_s_max: Fact<u64>,
+    /// Lanes in use.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub lanes: Fact<u32>,
+    /// Lanes that it has.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub lanes_max: Fact<u32>,
+    /// Bytes a second that it carries at most now.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub bytes_per_s: Fact<u64>,
+    /// The same at its best.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub bytes_per_s_max: Fact<u64>,
+}
+
+/// Bytes a second of PCI Express after encoding: 8b/10b up to 5 GT/s (PCI Express Base Specification 2.0,
+/// §4.2.1), 128b/130b from 8 GT/s on (3.0, §4.2.2), and flits of 256 bytes, 236 of them for packets, at 64
+/// GT/s (6.0, §4.2.3).
+pub fn pcie_bytes_per_s(line_bits_per_s: u64, lanes: u32) -> u64 {
+    let raw = u128::from(line_bits_per_s) * u128::from(lanes);
+    let bits = match line_bits_per_s {
+        ..8_000_000_000 => raw * 8 / 10,
+        8_000_000_000..64_000_000_000 => raw * 128 / 130,
+        _ => raw * 236 / 256,
+    };
+    u64::try_from(bits / 8).unwrap_or(u64::MAX)
+}
+
+/// Bytes a second of SATA and of SAS up to 12 Gb/s after encoding with 8b/10b (Serial ATA 3.x, §7.2; SAS-3,
+/// §5.3): 6 Gb/s are 600 MB/s.
+pub fn sata_bytes_per_s(line_bits_per_s: u64) -> u64 {
+    line_bits_per_s / 10
+}
+
+/// Bytes a second of USB at most. Up to 480 Mb/s data and bit stuffing share one wire, and bulk transfers of
+/// 512 bytes fit 13 times into a microframe of 125 µs (USB 2.0, §5.8.4), which is 53 MB/s; 12 Mb/s allow 19
+/// packets of 64 bytes in a millisecond. 5 Gb/s are encoded with 8b/10b (USB 3.2, §6.3.2), faster lanes with
+/// 128b/132b (§6.3.3). The kernel's `speed` counts all lanes.
+pub fn usb_bytes_per_s(line_bits_per_s: u64) -> u64 {
+    match line_bits_per_s {
+        ..12_000_000 => line_bits_per_s / 8,
+        12_000_000..480_000_000 => 19 * 64 * 1000,
+        480_000_000..5_000_000_000 => 13 * 512 * 8000,
+        5_000_000_000..10_000_000_000 => line_bits_per_s / 10,
+        _ => line_bits_per_s / 132 * 16,
+    }
+}
+
+/// Lines of the kernel's log about one drive or its link. The newest are kept, up to [`Log::LINES_MAX`]; how
+/// many there were of each kind is in [`super::Counts`].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Log {
+    /// In the order of the log.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub lines: Fact<Vec<LogLine>>,
+}
+
+impl Log {
+    /// More lines than this are counted and not kept.
+    pub const LINES_MAX: usize = 40;
+}
+
+/// What a line is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogKind {
+    /// The drive or its link was reset.
+    Reset,
+    /// A command took too long.
+    Timeout,
+    /// A read or a write failed.
+    IoError,
+    /// The link had errors.
+    LinkError,
+    /// The link runs below its best rate.
+    LinkSpeed,
+    /// Heat.
+    Heat,
+    /// Host memory granted to the drive, or refused.
+    HostMemory,
+    /// The kernel applies a quirk to this model.
+    Quirk,
+    /// Unknown to this version.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+/// One line.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct LogLine {
+    /// When it was written, since the system started.
+    pub at_s: f64,
+    /// What the line is about.
+    pub kind: LogKind,
+    /// The line.
+    pub text: String,
+}
+
+/// Policies of power.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Power {
+    /// Policy of the kernel for links of PCI Express (ASPM).
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub aspm_policy: Fact<String>,
+    /// The longest wake-up that an NVMe drive may have by itself (APST); 0 switches it off.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub wake_us_max: Fact<u64>,
+    /// Policy for a SATA link: `max_performance`, `med_power_with_dipm` …
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub link_policy: Fact<String>,
+    /// Whether the device may be suspended while it is idle: `on` (never) or `auto`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub runtime: Fact<String>,
+}
+
+/// What a drive holds, as it reports.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Space {
+    /// Bytes that the drive counts as in use (NVMe's NUSE); unknown where it reports its size instead.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub allocated_bytes: Fact<u64>,
+    /// Whether the drive reports another block size as better than the one in use.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub better_block_bytes: Fact<u64>,
+    /// Zones that must be written sequentially.
+    pub zones: Zones,
+}
+
+/// Zones, of drives that have them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Zones {
+    /// `none`, `host-aware`, `host-managed`. A drive-managed shingled disk reports `none`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub model: Fact<String>,
+    /// Bytes of a zone.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub zone_bytes: Fact<u64>,
+}
+
+/// Differences, drive by drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FactsDelta {
+    /// The drives that both collections know, in the order of the later one.
+    pub drives: Vec<DriveDelta>,
+}
+
+/// What changed at one drive.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DriveDelta {
+    /// The kernel's name.
+    pub name: String,
+    /// What was counted in between, I/O of all programs included.
+    pub counts: Counts,
+    /// Temperature before.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub temperature_before_c: Fact<f64>,
+    /// Temperature after.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub temperature_after_c: Fact<f64>,
+    /// What the link could carry before.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub ceiling_before_bytes_per_s: Fact<u64>,
+    /// What it can carry after; a link that saves power may have been slower before.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub ceiling_after_bytes_per_s: Fact<u64>,
+    /// New lines of the kernel's log.
+    pub log: Vec<LogLine>,
+}
+
+impl Facts {
+    /// What changed since earlier facts of the same target. A drive that only one of them knows is left out.
+    pub fn since(&self, before: &Self) -> FactsDelta {
+        let drives = self.drives.iter().filter_map(|after| {
+            let earlier = before.drives.iter().find(|drive| drive.name == after.name)?;
+            Some(DriveDelta::from_drives(earlier, after))
+        });
+        FactsDelta { drives: drives.collect() }
+    }
+}
+
+impl DriveDelta {
+    fn from_drives(before: &Drive, after: &Drive) -> Self {
+        let lines = |drive: &Drive| drive.log.lines.value().cloned().unwrap_or_default();
+        let old = lines(before);
+        let log = match before.log.lines {
+            // Without a log before, which of the lines are new is not known.
+            Fact::Value { .. } => lines(after).into_iter().filter(|line| !old.contains(line)).collect(),
+            _ => Vec::new(),
+        };
+        Self {
+            name: after.name.clone(),
+            counts: after.counts.since(&before.counts),
+            temperature_before_c: before.health.temperature_c.clone(),
+            temperature_after_c: after.health.temperature_c.clone(),
+            ceiling_before_bytes_per_s: before.link.ceiling_bytes_per_s.clone(),
+            ceiling_after_bytes_per_s: after.link.ceiling_bytes_per_s.clone(),
+            log,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::LogKind;
+
+    #[test]
+    fn only_what_both_readings_know_has_a_difference() {
+        let known = |value| Fact::new(value, "log");
+        let before = Counts { crc_errors: known(3), power_cycles: known(9), ..Counts::default() };
+        let after = Counts {
+            crc_errors: known(5),
+            power_cycles: known(2),
+            media_errors: known(1),
+            ..Counts::default()
+        };
+        let since = after.since(&before);
+        assert_eq!((since.crc_errors.get(), since.power_cycles.get()), (Some(2), Some(2)));
+        assert!(since.media_errors.reason().is_some() && since.reads.is_not_queried());
+        assert_eq!(before.since(&after).media_errors, Fact::NotQueried);
+        assert_eq!(since.each().filter(|(_, count)| count.value().is_some()).count(), 2);
+    }
+
+    #[test]
+    fn ceilings_are_those_of_the_standards() {
+        for (gigabits, lanes, megabytes) in
+            [(2.5, 1, 250), (5.0, 4, 2000), (8.0, 2, 1969), (8.0, 4, 3938), (16.0, 4, 7876), (32.0, 4, 15753)]
+        {
+            let bytes = pcie_bytes_per_s((gigabits * 1e9) as u64, lanes);
+            assert_eq!(bytes / 1_000_000, megabytes, "{gigabits} GT/s x{lanes}");
+        }
+        assert_eq!(pcie_bytes_per_s(u64::MAX, u32::MAX), u64::MAX);
+        assert_eq!(sata_bytes_per_s(6_000_000_000), 600_000_000);
+        for (megabits, bytes) in
+            [(12, 1_216_000), (480, 53_248_000), (5_000, 500_000_000), (10_000, 1_212_121_200)]
+        {
+            assert_eq!(usb_bytes_per_s(megabits * 1_000_000), bytes);
+        }
+    }
+
+    fn facts(name: &str, throttled: u64, log: &[&str]) -> Facts {
+        let line = |text: &&str| LogLine { at_s: 1.0, kind: LogKind::Heat, text: (*text).to_owned() };
+        let mut drive = Drive { name: name.into(), ..Drive::default() };
+        drive.counts.throttled_light_s = Fact::new(throttled, "SMART log");
+        drive.log.lines = Fact::new(log.iter().map(line).collect(), "/dev/kmsg");
+        Facts { drives: vec![drive], ..Facts::default() }
+    }
+
+    #[test]
+    fn a_phase_has_what_was_counted_and_logged_in_it() {
+        let since = facts("nvme0n1", 30, &["a", "b"]).since(&facts("nvme0n1", 10, &["a"]));
+        let [drive] = &since.drives[..] else { panic!("one drive") };
+        assert_eq!(drive.counts.throttled_light_s.get(), Some(20));
+        assert_eq!(drive.log.iter().map(|line| &*line.text).collect::<Vec<_>>(), ["b"]);
+        assert_eq!(facts("sda", 1, &[]).since(&facts("sdb", 1, &[])), FactsDelta::default());
+    }
 }

@@ -1,8 +1,9 @@
-//! The file system of a folder or file, and who sends TRIM for it.
+//! The layers from a folder to its medium, the file system among them, and who sends TRIM for it.
 
 use serde::{Deserialize, Serialize};
 
 use super::Fact;
+use crate::shell::shell_quote;
 
 /// A mounted file system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -83,6 +84,190 @@ impl Trimming {
             (Some(false), Some(false), _) | (Some(false), _, Some(false)) => Some(false),
             _ => None,
         }
+    }
+}
+
+/// The kind of a layer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LayerKind {
+    /// A mounted file system.
+    FileSystem,
+    /// A part of a disk.
+    Partition,
+    /// Encryption by dm-crypt.
+    Crypt,
+    /// A plain logical volume of LVM.
+    LogicalVolume,
+    /// A volume of a thin pool.
+    Thin,
+    /// A thin pool, or one of its parts.
+    ThinPool,
+    /// A cache in front of a slower drive (dm-cache, dm-writecache, bcache).
+    Cache,
+    /// Several paths to one drive (dm-multipath).
+    Multipath,
+    /// Any other mapping of the device mapper.
+    Mapping,
+    /// An array of Linux (md).
+    Array,
+    /// A file used as a device.
+    Loop,
+    /// A drive that answers.
+    Disk,
+    /// A disk behind a USB bridge.
+    UsbDisk,
+    /// A disk presented by a hypervisor.
+    VirtualDisk,
+    /// Memory used as a device.
+    Memory,
+    /// A device served by another machine (nbd, rbd, iSCSI, DRBD).
+    Network,
+    /// Unknown to this version.
+    #[default]
+    #[serde(other)]
+    Other,
+}
+
+impl LayerKind {
+    /// In words, as a report has them.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::FileSystem => "file system",
+            Self::Partition => "partition",
+            Self::Crypt => "encryption (dm-crypt)",
+            Self::LogicalVolume => "logical volume (LVM)",
+            Self::Thin => "thin volume (LVM)",
+            Self::ThinPool => "thin pool (LVM)",
+            Self::Cache => "cache",
+            Self::Multipath => "multipath",
+            Self::Mapping => "mapping (dm)",
+            Self::Array => "array",
+            Self::Loop => "loop device",
+            Self::Disk => "disk",
+            Self::UsbDisk => "disk behind USB",
+            Self::VirtualDisk => "virtual disk",
+            Self::Memory => "memory",
+            Self::Network => "network disk",
+            Self::Other => "layer",
+        }
+    }
+
+    /// Whether it is a drive and not a layer over one.
+    pub fn is_bottom(self) -> bool {
+        matches!(self, Self::Disk | Self::UsbDisk | Self::VirtualDisk | Self::Memory | Self::Network)
+    }
+}
+
+/// A layer as the kernel reports it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Layer {
+    /// The kernel's name: `nvme0n1p2`, `dm-0`; of a file system, where it is mounted.
+    pub name: String,
+    /// Its kind.
+    pub kind: LayerKind,
+    /// Names of the layers right below it.
+    pub on: Vec<String>,
+    /// The owner's name for it: the name of a mapping, the file of a loop device.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub label: Fact<String>,
+    /// Its size.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub capacity_bytes: Fact<u64>,
+    /// Bytes of the file of a loop device that lie in a hole, and are read without the drive.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub hole_bytes: Fact<u64>,
+    /// Where a partition starts on its disk.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub start_bytes: Fact<u64>,
+    /// Distance of its start from the drive's nearest physical block boundary; 0 is right.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub alignment_offset_bytes: Fact<i64>,
+    /// Its smallest addressable unit.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub logical_block_bytes: Fact<u64>,
+    /// The unit that it reports to write without reading first.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub physical_block_bytes: Fact<u64>,
+    /// Its preferred I/O size; a stripe of an array.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub optimal_io_bytes: Fact<u64>,
+    /// Whether it reports to take TRIM and pass it on.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub takes_trim: Fact<bool>,
+    /// The most that one TRIM may cover; 0 where it takes none.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub discard_bytes_max: Fact<u64>,
+    /// The granularity of TRIM.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub discard_granularity_bytes: Fact<u64>,
+    /// Distance of its start from the first of those multiples.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub discard_alignment_bytes: Fact<u64>,
+    /// How the kernel provisions a SCSI disk: `unmap` where it sends TRIM, `full` where it sends none.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub provisioning_mode: Fact<String>,
+    /// The rule for udev with which the kernel sends TRIM to a disk that supports it (LBPU) and does not announce it, as
+    /// behind many USB bridges. Known of no other disk.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub unmap_rule: Fact<String>,
+    /// The I/O scheduler in use.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub scheduler: Fact<String>,
+    /// Requests that may wait in its queue.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub queue_requests_max: Fact<u64>,
+    /// The longest request that is sent down at once.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub request_bytes_max: Fact<u64>,
+    /// Read-ahead of files.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub read_ahead_bytes: Fact<u64>,
+    /// The kernel's setting for its write cache: `write back` or `write through`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub write_cache: Fact<String>,
+    /// Whether it reports to rotate. A virtual disk reports what its host chose.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub rotates: Fact<bool>,
+    /// Options that decide speed: of a mapping those of its table, without any key.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub options: Fact<Vec<String>>,
+    /// The level of an array: `raid5`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub level: Fact<String>,
+    /// Bytes of an array on one member before the next one follows.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub chunk_bytes: Fact<u64>,
+    /// Missing members of an array.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub members_missing: Fact<u64>,
+    /// What an array is busy with: `idle`, `resync`, `check` …
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub busy_with: Fact<String>,
+}
+
+/// Where a rule for udev goes that lets the kernel send TRIM.
+pub const UNMAP_RULES: &str = "/etc/udev/rules.d/60-unmap.rules";
+
+impl Layer {
+    /// What lets the kernel send TRIM to a disk that supports it, at once and after each start, and what undoes that; both for
+    /// root.
+    pub fn unmap_commands(&self) -> Option<(String, String)> {
+        let (rule, name) = (shell_quote(self.unmap_rule.value()?), shell_quote(&self.name));
+        Some((
+            format!(
+                "echo {rule} | tee -a {UNMAP_RULES} && udevadm trigger --action=change /sys/block/{name}/device/scsi_disk/*"
+            ),
+            format!(
+                "rm {UNMAP_RULES} && echo full | tee /sys/block/{name}/device/scsi_disk/*/provisioning_mode"
+            ),
+        ))
+    }
+
+    /// Bytes from the last multiple of `unit` to the start of a partition, if known.
+    pub fn misaligned_by(&self, unit: u64) -> Option<u64> {
+        self.start_bytes.get().filter(|_| unit > 0).map(|start| start % unit)
     }
 }
 

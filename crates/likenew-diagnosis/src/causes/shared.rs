@@ -1,12 +1,12 @@
 //! What several causes share: evidence, sentences and hints, and the names that all of them are written with.
 
-pub(super) use likenew_core::answer::{Action, Loss};
 pub(super) use likenew_core::drive;
 pub(super) use likenew_core::facts::{Drive, DriveKind, Fact, Health, Layer, LayerKind};
-pub(super) use likenew_core::feasibility::ActionKind;
-pub(super) use likenew_core::quantity::{Number, Share, digits};
+pub(super) use likenew_core::findings::{Action, Loss};
+pub(super) use likenew_core::fix::ActionKind;
+pub(super) use likenew_core::quantity::Share;
 pub(super) use likenew_core::shell::shell_quote;
-pub(super) use likenew_core::units::Nanos;
+pub(super) use likenew_core::units::{Nanos, Number, digits};
 
 pub(super) use crate::Symptom::{self, *};
 pub(super) use crate::case::{BACKGROUND_SHARE_MAX, LINK_FULL};

@@ -1,19 +1,15 @@
 //! How much the drive's memory takes before the medium sets the pace: writes from idle until they slow down
 //! for good.
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::Answer;
-use likenew_core::findings::Row;
+use likenew_core::findings::{Answer, Row};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Factor;
 use likenew_core::region::Region;
 use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::Interval;
 

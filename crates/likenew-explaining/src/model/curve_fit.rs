@@ -1,8 +1,7 @@
 //! Fits every form to a curve, tests each on points left out of its fit, and selects the simplest that
 //! predicts them as well as any.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::Row;
+use likenew_core::findings::{Answer, Row};
 use likenew_core::row;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::summary::median;

@@ -1,9 +1,9 @@
 //! How much a point differs from visit to visit, and which I/Os stalled: what a busy or noisy target does to
 //! a model.
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Answer, Standing};
+use likenew_core::io::Sample;
 use likenew_core::procedure::Evidence;
-use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 use likenew_stats::stalls::{Rule, Wait, stalls};
 use likenew_stats::summary::{maximum, median, quantile};

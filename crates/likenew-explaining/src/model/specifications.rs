@@ -1,8 +1,7 @@
 //! The specifications that the measurements give: throughput, access time, penalty and cluster, beside the
 //! rated speeds.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::Row;
+use likenew_core::findings::{Answer, Row};
 use likenew_core::row;
 use likenew_stats::interval::Interval;
 

@@ -1,11 +1,11 @@
 //! What each visit of a point measured.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
+use likenew_core::workload::AccessPattern;
 use likenew_stats::summary::{mean, standard_deviation};
 
 use super::point::{Point, VisitName};

@@ -1,11 +1,10 @@
 //! Every sentence of a model: the answers, the summary, the first screen, titles of charts and errors of
 //! settings.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::{Answer, Lead, Overview, OverviewTable};
 use likenew_core::io::Op;
-use likenew_core::overview::{Lead, Overview, OverviewTable};
-use likenew_core::quantity::{Factor, Latency, Number, Rate, Share, Size, with_range};
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, with_range};
+use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::wording::{capitalize, not_a_power_of_two, use_nearest_multiple};
@@ -560,7 +559,7 @@ pub(super) const BURSTS_TITLE: &str = "Random writes after idling";
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
 
     use super::*;
 

@@ -3,14 +3,11 @@
 
 use std::collections::HashMap;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::interval::Interval;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -4,7 +4,7 @@
 //! the bytes within a radius grow with its square. So the square of the rate is a straight line over
 //! addresses. On flash it is flat.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::io::Op;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::{CONFIDENCE_95, Interval};

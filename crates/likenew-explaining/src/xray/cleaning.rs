@@ -4,13 +4,10 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
 use super::experiment::{Experiment, ExperimentContext, Finding, latencies, own_name, random_reads};
@@ -114,10 +111,8 @@ fn recovery(segment: &Segment, usual: f64) -> Option<[f64; 2]> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::io::Outcome;
-    use likenew_core::recorder::Stop;
-    use likenew_core::sample::Sample;
-    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::io::{Outcome, Sample};
+    use likenew_core::segment::{SegmentRecorder, Stop};
     use likenew_core::units::Nanos;
 
     use super::*;

@@ -129,13 +129,10 @@ fn is_quiet(segment: &Segment) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use likenew_core::access::Access;
     use likenew_core::counters::Counters;
-    use likenew_core::recorder::Stop;
-    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::segment::{SegmentRecorder, Stop};
     use likenew_core::tally::Tally;
-    use likenew_core::until::Until;
-    use likenew_core::workload::Workload;
+    use likenew_core::workload::{Access, Until, Workload};
 
     /// Ten seconds with this many reads of 4 KiB, and with these counts of reads, bytes read and writes.
     fn segment(ios: u64, counted: (u64, u64, u64)) -> Segment {

@@ -3,17 +3,14 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::Series;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::measurement_error::MeasurementError;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Ended, Evidence};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::disturbance::{BackgroundIo, Noise};
 use super::property::{Key, Property, Reason, Remedy, State};

@@ -7,17 +7,14 @@ mod cache;
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Rate;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
 use super::experiment::{

@@ -2,17 +2,13 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::size::Size;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::summary::quantile;
 

@@ -9,8 +9,7 @@ use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Until, Workload};
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 

@@ -3,13 +3,12 @@
 //! map, sequential writes show it: from the unit's length on each continues where the last one ended, and
 //! shorter ones write a unit again.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::DataClass;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::region::Region;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Workload};
 use likenew_stats::summary::quantile;
 
 use super::comparison::{MedianComparison, write_in_order};

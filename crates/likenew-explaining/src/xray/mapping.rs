@@ -12,15 +12,12 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_stats::spikes::{Spikes, spikes};
 use likenew_stats::summary::median;
 
@@ -323,7 +320,7 @@ fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segmen
 /// Bytes written, and the latency of the last I/O of each step.
 fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
     let mut written = 0.0;
-    let step = |pair: &[likenew_core::sample::Sample]| {
+    let step = |pair: &[likenew_core::io::Sample]| {
         written += f64::from(pair[1].length);
         (written, pair[1].done.since(pair[0].done).0 as f64)
     };

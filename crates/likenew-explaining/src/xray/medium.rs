@@ -5,17 +5,14 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::rank_correlation::rank_correlation;
 use likenew_stats::summary::{median, quantile};
@@ -317,7 +314,7 @@ impl<'a> Pieces<'a> {
     pub(super) fn picture(&self) -> Series {
         let line = |name: &str, segment: &Segment| {
             let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
-            let point = |sample: &likenew_core::sample::Sample| {
+            let point = |sample: &likenew_core::io::Sample| {
                 [(sample.offset - start) as f64, sample.latency().0 as f64]
             };
             Line::new(name, segment.samples.iter().map(point).collect())

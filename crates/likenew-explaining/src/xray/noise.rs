@@ -4,14 +4,11 @@
 //! sequentially, which keeps the medium busy. What belongs to the drive itself, such as the spread of a
 //! network's latencies or a seek back to the start, does not count.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 

@@ -8,15 +8,12 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
-use likenew_core::until::Until;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Mix, Until, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, sorted};
 

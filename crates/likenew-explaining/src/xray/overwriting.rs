@@ -6,13 +6,10 @@ mod knee;
 mod order;
 mod spare;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
 use super::idle::Idle;

@@ -13,15 +13,12 @@ mod conflicts;
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Stream, Until, Workload};
 use likenew_stats::summary::{median, quantile};
 
 use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};

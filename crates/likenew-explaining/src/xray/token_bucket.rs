@@ -4,17 +4,14 @@
 //! served beyond that rate: the maximum, over all stretches of the test, of I/Os − rate × time. So rests in
 //! which the bucket filled again hide nothing.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Iops;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
 use super::property::{Key, Property};

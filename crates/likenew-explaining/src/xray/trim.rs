@@ -1,17 +1,14 @@
 //! What happens to trimmed addresses, from the latency of reads: forgotten data needs no flash.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::comparison::{MedianComparison, reads_of_both, write_in_order};
 use super::experiment::{Experiment, ExperimentContext, ExperimentSteps, Finding};

@@ -1,13 +1,10 @@
 //! Every sentence of an X-ray: the reason of each property, the answers, the summary, the first screen,
 //! titles of charts and errors of settings.
 
-use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::{Action, Answer, Lead, Overview, OverviewTable};
 use likenew_core::measurement_error::MeasurementError;
-use likenew_core::overview::{Lead, Overview, OverviewTable};
-use likenew_core::quantity::{
-    Factor, Iops, Latency, Number, Rate, Share, Size, SpeedChange, digits, range, with_range,
-};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Factor, Iops, Latency, Rate, Share, Size, SpeedChange, range, with_range};
+use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::wording::capitalize;
 
 use super::property::{Key, Property, Reason, Remedy, State};
@@ -1151,7 +1148,7 @@ pub(super) const READS_AFTER_NO_REST: &str = "reads after no rest";
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
 
     use super::*;
 

@@ -3,13 +3,9 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::sample::Sample;
+use likenew_core::io::{DataClass, Op, Sample};
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Stream, Until, Workload};
 
 use super::experiment::{ExperimentContext, bytes_written};
 
@@ -142,7 +138,7 @@ fn in_order(segment: &Segment, regions: &[Range<u64>]) -> Option<Range<u64>> {
     let [region] = regions else { return None };
     let stream = segment.workload.streams.iter().find(|stream| stream.op.writes())?;
     let is_forward = matches!(stream.pattern, AccessPattern::Sequential(_))
-        && matches!(stream.op, likenew_core::mix::Mix::Only(Op::Write))
+        && matches!(stream.op, likenew_core::workload::Mix::Only(Op::Write))
         && segment.workload.lanes == 1;
     let end = region.end.min(region.start + bytes_written(segment));
     (is_forward && end > region.start).then_some(region.start..end)

@@ -1,7 +1,7 @@
 //! The settings of an X-ray, which of them make sense, and which would decide an unknown property here.
 
-use likenew_core::answer::{Action, Loss};
 use likenew_core::drive::Kind;
+use likenew_core::findings::{Action, Loss};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::target::{Clock, Geometry};

@@ -3,15 +3,12 @@
 use std::fmt;
 use std::ops::Range;
 
-use likenew_core::access::Access;
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream, Workload};
+use likenew_core::workload::{
+    Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload,
+};
 
 use super::error::{ExportError, MissingFeature};
 use super::wording;

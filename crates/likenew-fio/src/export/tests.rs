@@ -67,7 +67,7 @@ fn bounds_are_divided_among_copies() {
         &["offset=8388608", "size=8388608", "offset_increment=8388608", "io_size=8388608"],
     );
     copies.streams[0].pattern =
-        likenew_core::access_pattern::AccessPattern::Sequential("0..1000KiB".parse().unwrap());
+        likenew_core::workload::AccessPattern::Sequential("0..1000KiB".parse().unwrap());
     let text = section(&copies);
     has(
         &text,
@@ -156,7 +156,7 @@ fn what_fio_lacks_is_an_error_that_names_the_workload() {
     case(&trim, "/tmp/file", "trims block devices only");
     has(&section(&trim), &["rw=trim"]);
     let mut flush = reads("until = { ops = 1 }");
-    flush.streams[0].op = likenew_core::mix::Mix::Only(likenew_core::io::Op::Flush);
+    flush.streams[0].op = likenew_core::workload::Mix::Only(likenew_core::io::Op::Flush);
     case(&flush, "/tmp/file", "no job of flushes");
     let mut two = reads("until = { ops = 10 }");
     two.streams.push(two.streams[0].clone());

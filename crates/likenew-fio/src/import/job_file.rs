@@ -218,10 +218,8 @@ fn target(jobs: &[Job]) -> Result<Option<String>, JobFileError> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::access::Access;
-    use likenew_core::mix::Mix;
     use likenew_core::units::Nanos;
-    use likenew_core::until::Until;
+    use likenew_core::workload::{Access, Mix, Until};
     use proptest::prelude::*;
 
     use super::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::mix::Mix;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 
 use super::ImportError;
 use super::node::Node;

@@ -1,15 +1,11 @@
 //! Workloads and their results.
 
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
-use likenew_core::recorder::Stop;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop, Windows};
 use likenew_core::tally::Tally;
 use likenew_core::target::Health;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::windows::Windows;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 
 use super::ImportError;
 use super::groups::Group;

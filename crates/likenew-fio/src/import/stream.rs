@@ -1,14 +1,9 @@
 //! The options of a job, as a stream of a workload.
 
-use likenew_core::access::Access;
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Stream};
+use likenew_core::workload::{Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until};
 
 use super::ImportError;
 use super::notes::{Note, Notes};

@@ -2,9 +2,9 @@
 
 use likenew_core::io::Op;
 use likenew_core::measurement_error::DATA_DIFFERS;
-use likenew_core::mix::Mix;
 use likenew_core::tally::Tally;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 
 use super::ImportError;
 use super::latency::Latency;

@@ -1,11 +1,8 @@
 //! Real output of fio 3.33 in many shapes, and what is none.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
-use likenew_core::recorder::Stop;
-use likenew_core::until::Until;
-use likenew_core::workload::Arrival;
+use likenew_core::segment::Stop;
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Until};
 use proptest::prelude::*;
 
 use super::*;

@@ -9,10 +9,9 @@ use likenew_archive::{
 };
 use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::instrument::Instrument;
-use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::plan::Plan;
-use likenew_core::recorder::Recorder as _;
-use likenew_core::sample::Sample;
+use likenew_core::io::{DataClass, Io, Op, Outcome, Sample, Slot};
+use likenew_core::procedure::Plan;
+use likenew_core::segment::Recorder as _;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_sim::Spec;

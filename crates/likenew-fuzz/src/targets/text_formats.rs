@@ -2,11 +2,10 @@
 //! likenew write for programs.
 
 use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
 use likenew_core::units::{amount, exact_duration, exact_size, parse_duration, parse_size};
+use likenew_core::workload::{Mix, Size};
 use likenew_procedures::all::{DESCRIPTORS, from_plan};
 use likenew_procedures::apps::application::Application;
 use likenew_procedures::check::RatedMetric;

@@ -1,8 +1,8 @@
 //! The result of comparing new and used.
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::findings::{Answer, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Size;

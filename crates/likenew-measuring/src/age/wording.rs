@@ -2,14 +2,10 @@
 
 use std::fmt::Display;
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{
-    Number, Rate, Share, Size, SpeedChange, TimeChange, change_range, digits, range,
-};
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::quantity::{Rate, Share, Size, SpeedChange, TimeChange, change_range, range};
+use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::rerun::Rerun;

@@ -3,16 +3,12 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Size;
 use likenew_core::region::Region;
-use likenew_core::size::Size as Lengths;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Size as Lengths, Stream, Until, Workload};
 
 use super::{AgeOptions, RANDOM_SPAN_STEP, Recipe, wording};
 use crate::apps::library::default_set;

@@ -1,8 +1,6 @@
 //! The result of the scores of a run.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Answer, Findings, OverviewTable, Standing};
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Rate, Share};
 use likenew_core::units::exact_duration;

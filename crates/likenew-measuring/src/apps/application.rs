@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use likenew_core::serde_as_text;
-use likenew_core::size::Size;
+use likenew_core::workload::Size;
 use likenew_procedure_support::wording::out_of_range;
 use serde::{Deserialize, Serialize};
 

@@ -1,10 +1,10 @@
 //! The sentences of apps.
 
-use likenew_core::answer::Answer;
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Answer, OverviewTable};
+use likenew_core::input::nearest;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Latency, Number, Rate, Share, Size, digits};
-use likenew_core::suggest::nearest;
+use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::units::{Number, digits};
 use likenew_stats::steady_state::ROUNDS;
 
 use likenew_procedure_support::estimate::Estimate;

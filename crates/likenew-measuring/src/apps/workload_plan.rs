@@ -6,15 +6,11 @@
 //! sequential fills; eight times random writes for 10, 15 … 45 minutes and a test; five times random writes
 //! for 45 minutes and a test; five times a rest of 5 minutes and a test; a fill with zeros.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
-use likenew_core::size::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
 use likenew_procedure_support::workloads::prepare;
 
 use super::AppsOptions;

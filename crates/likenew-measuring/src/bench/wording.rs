@@ -1,11 +1,10 @@
 //! The sentences of bench.
 
-use likenew_core::answer::Answer;
-use likenew_core::mix::Mix;
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Iops, Rate, Share, Size, digits, range};
-use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::quantity::{Iops, Rate, Share, Size, range};
+use likenew_core::units::{Nanos, digits, exact_duration, exact_size};
+use likenew_core::workload::Mix;
 
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::profile::Test;

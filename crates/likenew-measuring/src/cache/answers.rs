@@ -1,6 +1,6 @@
 //! The share of RAM in each speed, with the interval that decides it.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share};

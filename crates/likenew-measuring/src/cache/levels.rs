@@ -1,12 +1,11 @@
 //! The levels between a program and a drive, and what was measured at each.
 
-use likenew_core::access::Access;
 use likenew_core::findings::{Line, Row, Series, Shape};
 use likenew_core::io::Op;
-use likenew_core::recorder::Stop;
 use likenew_core::row;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
+use likenew_core::workload::Access;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};

@@ -1,8 +1,7 @@
 //! The sentences of cache.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::Op;
-use likenew_core::overview::OverviewTable;
 use likenew_core::quantity::{Factor, Rate, Share, with_range};
 use likenew_stats::interval::Interval;
 

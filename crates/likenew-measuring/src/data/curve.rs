@@ -1,9 +1,8 @@
 //! Speed by compressibility: the curve of an operation, whether it shows that the data matters, and how fast the user's
 //! files would be.
 
-use likenew_core::answer::Answer;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::Row;
+use likenew_core::findings::{Answer, Row};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Rate, Share};
 use likenew_core::units::Nanos;

@@ -1,8 +1,6 @@
 //! The contents of a user's files and how far they compress: kinds, counts and shares, and no file name.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Axis, Line, Row, Series, Shape};
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Answer, Axis, Line, OverviewTable, Row, Series, Shape};
 use likenew_core::quantity::{self, Size};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rows::Columns as _;
@@ -273,7 +271,7 @@ impl FileScan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
     use proptest::prelude::*;
 
     fn kind(kind: &str, bytes: u64, pieces: &[f64]) -> FileType {

@@ -1,10 +1,10 @@
 //! The sentences of data.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::Op;
-use likenew_core::overview::OverviewTable;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
+use likenew_core::units::Number;
 
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::pattern::Pattern;

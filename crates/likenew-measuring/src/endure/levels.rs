@@ -1,11 +1,10 @@
 //! The share of a test's best speed that is left at the end of a run, where its level changes, and since when it is steady.
 
-use likenew_core::answer::Answer;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::{Mark, Row};
+use likenew_core::findings::{Answer, Mark, Row};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::LEAST_CHANGE;
@@ -172,7 +171,7 @@ fn is_new(identity: &Identity) -> bool {
 #[cfg(test)]
 mod tests {
     use likenew_core::io::{DataClass, Op};
-    use likenew_core::mix::Mix;
+    use likenew_core::workload::Mix;
 
     use super::*;
 

@@ -3,18 +3,15 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::{Findings, Mark, Row, Series, Shape};
-use likenew_core::flash_counters::FlashCounters;
+use likenew_core::findings::{Answer, Findings, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::quantity::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{distinct, grouped, is_whole};
 use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;

@@ -1,16 +1,14 @@
 //! The tests of SNIA's Solid State Storage Performance Test Specification: as data, and how they run. A test prepares the
 //! drive, then runs round after round until its tracked metrics are steady.
 
-use likenew_core::answer::{Answer, Standing};
+use likenew_core::findings::{Answer, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Layout, Step};
 use likenew_core::quantity::Size;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::options::{Arguments, check_range, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::Test;

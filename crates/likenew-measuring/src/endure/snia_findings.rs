@@ -1,13 +1,12 @@
 //! The findings of a SNIA test: its windows, its results, and every round.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::{Findings, Line, Mark, Row, Series, Shape};
+use likenew_core::findings::{Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{Columns as _, row};

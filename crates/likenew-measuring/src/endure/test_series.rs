@@ -2,8 +2,8 @@
 
 use likenew_core::findings::Line;
 use likenew_core::io::DataClass;
-use likenew_core::mix::Mix;
 use likenew_core::segment::Segment;
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_stats::change_points::{LEAST_CHANGE, LEVEL_MIN, knees};
 use likenew_stats::steady_state::{ROUNDS, Window};

@@ -1,7 +1,6 @@
 //! The space written, or read back, once: each file or part, its stalls, and the pattern of the speeds.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::{Line, Mark, Row, Series, Shape};
+use likenew_core::findings::{Answer, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::segment::Segment;

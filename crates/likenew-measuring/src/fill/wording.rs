@@ -1,12 +1,10 @@
 //! The sentences of fill.
 
-use likenew_core::answer::{Action, Answer};
 use likenew_core::drive::Kind;
-use likenew_core::overview::OverviewTable;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Descriptor, Evidence};
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, SpeedChange, digits, range, with_range};
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::procedure::{Descriptor, Evidence, Plan};
+use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, range, with_range};
+use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{

@@ -1,10 +1,9 @@
 //! Whether programs would wait less, and how certain that is.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Latency, Share};
-use likenew_core::replay_record::{ReplayPair, ReplayRecord};
+use likenew_core::segment::{ReplayPair, ReplayRecord};
 use likenew_core::shell::shell_quote;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration};

@@ -1,11 +1,8 @@
 //! One replay of a trace, and what all of them come to: tables and charts.
 
 use likenew_core::findings::{Line, Row, Series, Shape};
-use likenew_core::recorder::Stop;
-use likenew_core::replay_record::{ReplayPair, ReplayRecord};
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Cell, ReplayPair, ReplayRecord, Segment, Stop, Windows};
 use likenew_core::tally::Latencies;
-use likenew_core::windows::{Cell, Windows};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::axis;
 

@@ -1,11 +1,10 @@
 //! The sentences of replay.
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::DataClass;
-use likenew_core::overview::OverviewTable;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Latency, Number, Share, with_range};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Factor, Latency, Share, with_range};
+use likenew_core::units::{Nanos, Number};
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::estimate::Estimate;

@@ -1,9 +1,9 @@
 //! The sentences of run.
 
-use likenew_core::answer::Answer;
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Iops, Rate, digits};
+use likenew_core::quantity::{Iops, Rate};
+use likenew_core::units::digits;
 
 use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{cell, count, latency_cells, use_nearest_multiple};

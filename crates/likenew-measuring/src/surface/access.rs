@@ -6,12 +6,11 @@
 //! that Ruemmler and Wilkes give in "An Introduction to Disk Drive Modeling", IEEE Computer 27(3), 1994:
 //! *a + b·√d* for short seeks, where the heads accelerate and brake, and linear beyond, where they coast.
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::findings::Row;
+use likenew_core::findings::{Action, Answer, Row};
 use likenew_core::io::{Op, Outcome};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::{Latency, Rate, Size};
 use likenew_core::segment::Segment;
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::Interval;

@@ -3,15 +3,13 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::findings::Row;
-use likenew_core::io::Op;
-use likenew_core::mix::Mix;
+use likenew_core::findings::{Action, Answer, Row};
+use likenew_core::io::{Op, Sample};
 use likenew_core::quantity::{Rate, Share};
-use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::{Level, levels, zones};
@@ -319,15 +317,11 @@ fn is_level(speeds: &[f64]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::access_pattern::AccessPattern;
     use likenew_core::io::{DataClass, Op, Outcome};
-    use likenew_core::mix::Mix;
-    use likenew_core::recorder::Stop;
     use likenew_core::region::Region;
-    use likenew_core::segment::SegmentRecorder;
+    use likenew_core::segment::{SegmentRecorder, Stop};
     use likenew_core::tally::Tally;
-    use likenew_core::until::Until;
-    use likenew_core::workload::{Stream, Workload};
+    use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
     use super::*;
 

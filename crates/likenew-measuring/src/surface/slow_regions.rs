@@ -2,15 +2,14 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::Answer;
+use likenew_core::findings::Answer;
+use likenew_core::io::Sample;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share};
-use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 
 use super::curve::{Curve, Point, transfer_rate};
-use super::wording;
-use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, retest_name};
+use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, retest_name, wording};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;

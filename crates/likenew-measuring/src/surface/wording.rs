@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::{Action, Answer};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{
-    Factor, Latency, Number, Rate, Share, Size, SpeedChange, change_range, digits, range,
-};
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, SpeedChange, change_range, range};
+use likenew_core::units::{Nanos, Number, digits, exact_size};
+use likenew_core::workload::Mix;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::estimate::Estimate;

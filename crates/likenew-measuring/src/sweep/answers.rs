@@ -1,11 +1,10 @@
 //! What the matrix shows: peaks, what queue depth and block size bring, ratios of cells, drift, and what was left out.
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::findings::Row;
+use likenew_core::findings::{Action, Answer, OverviewTable, Row};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Iops, Rate, Share, Size, digits};
+use likenew_core::quantity::{Iops, Rate, Share, Size};
+use likenew_core::units::digits;
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision};

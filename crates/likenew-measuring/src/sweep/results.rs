@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::amount;
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal;

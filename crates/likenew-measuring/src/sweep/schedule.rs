@@ -8,13 +8,11 @@
 use std::collections::HashMap;
 
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Size;
-use likenew_core::recorder::Stop;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::target::Geometry;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Mix, Workload};
 use likenew_procedure_support::workloads::prepare;
 use likenew_stats::precision::{Goal, Precision, precision};
 use rand::SeedableRng as _;

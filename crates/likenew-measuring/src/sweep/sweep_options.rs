@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, parse_size, size_text};
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::options::{
     Arguments, check_multiple, check_ops, check_range, check_time, joined,

@@ -1,14 +1,13 @@
 //! The sentences of sweep.
 
-use likenew_core::answer::{Action, Answer};
+use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
-use likenew_core::overview::OverviewTable;
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
-    Factor, Iops, Number, Rate, Share, Size, SpeedChange, change_range, digits, range, with_change_range,
-    with_range,
+    Factor, Iops, Rate, Share, Size, SpeedChange, change_range, range, with_change_range, with_range,
 };
+use likenew_core::units::{Number, digits};
+use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;

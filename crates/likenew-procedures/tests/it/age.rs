@@ -1,9 +1,8 @@
 //! Answers of age on drives whose fall is known.
 
 use crate::support::{evidence, play, segment, steady};
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::target::Clock;

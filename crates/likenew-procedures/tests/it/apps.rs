@@ -1,14 +1,12 @@
 //! Workloads of apps, and its answers on drives of known speed.
 
 use crate::support::{evidence, segment, standing, steady};
-use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Arrival, Workload};
+use likenew_core::workload::{Arrival, Mix, Workload};
 use likenew_procedures::apps::application::{Application, Side};
 use likenew_procedures::apps::library::library;
 use likenew_procedures::apps::{Apps, AppsOptions};

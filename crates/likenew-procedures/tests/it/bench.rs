@@ -1,12 +1,12 @@
 //! What bench runs and finds, on drives whose speed is known.
 
 use crate::support::{answer, evidence, play, standing, steady};
-use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Standing;
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 
 use likenew_procedures::bench::{Bench, BenchOptions};
 use likenew_procedures::precision_goal::PrecisionGoal;

@@ -1,16 +1,14 @@
 //! Answers of cache on targets whose memory and drive are known.
 
 use crate::support::{answer, evidence, segment, standing, steady};
-use likenew_core::access::Access;
-use likenew_core::answer::Standing;
 use likenew_core::counters::Counters;
 use likenew_core::drive::Kind;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Access, Workload};
 use likenew_procedures::all;
 use likenew_procedures::cache::{Cache, CacheOptions};
 use likenew_procedures::data::Test;

@@ -4,18 +4,15 @@
 use std::io;
 use std::path::Path;
 
-use likenew_core::access::Access;
-use likenew_core::answer::Answer;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
-use likenew_core::feasibility::{ActionKind, Feasibility, Objection};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings};
+use likenew_core::fix::{ActionKind, Feasibility, Objection};
 use likenew_core::lab_error::LabError;
-use likenew_core::plan::Plan;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Step};
-use likenew_core::recorder::Recorder;
-use likenew_core::segment::Segment;
+use likenew_core::procedure::{Evidence, Plan, Step};
+use likenew_core::segment::{Recorder, Segment};
 use likenew_core::target::Geometry;
+use likenew_core::workload::Access;
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;

@@ -1,10 +1,8 @@
 //! Whether a new drive is worth it, from waits whose every number is known.
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Procedure as _};
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::procedure::{Evidence, Plan, Procedure as _};
 use likenew_core::target::{Clock, Geometry};
 use likenew_procedures::check::{
     Check, CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,

@@ -1,8 +1,7 @@
 //! Answers of data on drives whose speed by compressibility is known.
 
 use crate::support::{answer, evidence, play, segment, standing, steady};
-use likenew_core::answer::Standing;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;

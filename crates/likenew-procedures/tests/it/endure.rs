@@ -1,15 +1,12 @@
 //! Workloads and answers of endure on drives with a known progress.
 
 use crate::support::{SpeedPattern, evidence, play, steady};
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorder::Stop;
+use likenew_core::segment::Stop;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 use likenew_procedures::endure::loop_test::LoopOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
 use likenew_procedures::profile::Profile;

@@ -1,14 +1,12 @@
 //! Workloads and answers of SNIA's tests on drives with a known progress.
 
 use crate::support::{evidence, play, steady};
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Mix, Workload};
 use likenew_procedures::endure::snia::SniaOptions;
 use likenew_procedures::endure::{Endure, EndureOptions};
 

@@ -1,11 +1,9 @@
 //! Answers of fill on lists of speeds with a known pattern.
 
 use crate::support::{SpeedPattern, evidence, play, segment, steady};
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::Findings;
-use likenew_core::io::Outcome;
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::io::{Outcome, Sample};
 use likenew_core::procedure::{Procedure as _, Step};
-use likenew_core::sample::Sample;
 use likenew_core::units::Nanos;
 use likenew_procedures::fill::{Fill, FillOptions, Repeat};
 

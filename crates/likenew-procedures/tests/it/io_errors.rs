@@ -6,23 +6,18 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use likenew_core::answer::Standing;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
+use likenew_core::lab_error::{LabError, system_reason_of};
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::quantity::Offset;
-use likenew_core::recorder::Recorder;
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::segment::Segment;
-use likenew_core::system_error;
+use likenew_core::segment::{Recorder, Segment};
 use likenew_core::target::{Geometry, Target};
-use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};
 use likenew_sim::Spec;
@@ -96,7 +91,7 @@ impl<D: Drive> Drive for RefusingDrive<D> {
         Ok(lanes.map(wrap).collect())
     }
 
-    fn prepare_access(&mut self, access: likenew_core::access::Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: likenew_core::workload::Access, cold: bool) -> Result<(), LabError> {
         self.drive.prepare_access(access, cold)
     }
 
@@ -401,7 +396,7 @@ fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<Str
     let Some(segment) = evidence.segments.iter().find(|segment| failed(segment, refusal.op)) else {
         return faults;
     };
-    let error = system_error::reason_of(refusal.errno);
+    let error = system_reason_of(refusal.errno);
     let names_error = |sentence: &String| {
         sentence.contains(&error)
             && sentence.contains(refusal.op.name())

@@ -1,18 +1,13 @@
 //! Answers of model on drives whose times are known formulas.
 
 use crate::support::evidence;
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
-use likenew_core::io::{Op, Outcome};
-use likenew_core::mix::Mix;
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::io::{Op, Outcome, Sample};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 use likenew_procedures::model::{Model, ModelOptions};
 use proptest::prelude::*;
 use rand::SeedableRng as _;

@@ -1,10 +1,9 @@
 //! Findings of a recondition before it does anything, from evidence written by hand.
 
-use likenew_core::answer::Standing;
 use likenew_core::drive::Kind;
 use likenew_core::facts::Fact;
-use likenew_core::feasibility::{ActionKind, Feasibility, ManualStep, Objection};
-use likenew_core::findings::Row;
+use likenew_core::findings::{Row, Standing};
+use likenew_core::fix::{ActionKind, Feasibility, ManualStep, Objection};
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::units::Nanos;

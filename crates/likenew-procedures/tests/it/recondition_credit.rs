@@ -4,15 +4,12 @@
 use std::io;
 use std::path::Path;
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Drive as _;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::fix::{FixEnd, FixReport};
-use likenew_core::plan::Plan;
 use likenew_core::probe::{Observation, ProbeResult};
-use likenew_core::procedure::Evidence;
-use likenew_core::recorder::Recorder;
-use likenew_core::segment::Segment;
+use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::segment::{Recorder, Segment};
 use likenew_procedures::all;
 use likenew_procedures::recondition::StepName;
 use likenew_run::runner::{Observer, run_procedure};

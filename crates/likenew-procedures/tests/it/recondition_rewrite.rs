@@ -4,16 +4,13 @@
 use std::io;
 use std::path::Path;
 
-use likenew_core::answer::Standing;
 use likenew_core::drive::{Drive as _, LaneRequirements};
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::fix::Fix;
 use likenew_core::io::{DataClass, Io, Op, Slot};
-use likenew_core::plan::Plan;
 use likenew_core::probe::Probe;
-use likenew_core::procedure::Evidence;
-use likenew_core::recorder::Recorder;
-use likenew_core::segment::Segment;
+use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::segment::{Recorder, Segment};
 use likenew_core::units::Nanos;
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};

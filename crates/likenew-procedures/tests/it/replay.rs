@@ -1,22 +1,18 @@
 //! Workloads and answers of replay, on records whose every number is known.
 
 use crate::support::{answer, standing};
-use likenew_core::answer::Standing;
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorder::Stop;
-use likenew_core::replay_record::{ReplayPair, ReplayRecord, ReplayStream, ReplayTally};
-use likenew_core::replay_spec::ReplayTiming;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::procedure::{Evidence, Plan, Procedure as _, Step};
+use likenew_core::segment::{
+    ReplayPair, ReplayRecord, ReplayStream, ReplayTally, Segment, SegmentRecorder, Stop, Windows,
+};
 use likenew_core::tally::Latencies;
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::trace::{ReplayTiming, TraceIo, TraceSource};
 use likenew_core::units::Nanos;
-use likenew_core::windows::Windows;
 use likenew_procedures::replay::{Replay, ReplayMode, ReplayOptions, TraceSummary};
 
 const WAITING: &str = "waiting_time";

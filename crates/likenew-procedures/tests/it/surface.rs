@@ -4,10 +4,9 @@ use crate::replay_disk::{
     CAPACITY, COMMAND_NS, FULL_NS, GIB, ReplayDisk, TRACK_NS, TURN_NS, disk_speed, zoned_speed,
 };
 use crate::support::{SpeedPattern, answer, evidence, play, standing, steady};
-use likenew_core::answer::Standing;
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
-use likenew_core::findings::Findings;
+use likenew_core::findings::{Findings, Standing};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::units::Nanos;
 use likenew_procedures::surface::{Surface, SurfaceOptions};

@@ -1,14 +1,12 @@
 //! Every outcome of the probes has its answer.
 
 use crate::support::{evidence, play, segment, steady};
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::{Findings, Row};
-use likenew_core::probe::{Observation, Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Procedure, Step};
-use likenew_core::trim::{
-    AllocationChange, Content, Layer, ReadBack, ReadBackResult, ReadsAs, TrimCapabilities, TrimMethod,
-    TrimPath, TrimReport,
+use likenew_core::findings::{Answer, Findings, Row, Standing};
+use likenew_core::probe::{
+    AllocationChange, Content, Layer, Observation, Probe, ProbeResult, ReadBack, ReadBackResult, ReadsAs,
+    TrimCapabilities, TrimMethod, TrimPath, TrimReport,
 };
+use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::units::Nanos;
 use likenew_procedures::trim::{Trim, TrimOptions};
 

@@ -3,23 +3,17 @@
 use std::collections::HashMap;
 
 use crate::support::evidence;
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::damage::Damage;
 use likenew_core::drive::Kind;
-use likenew_core::extents::{Extent, ExtentMap};
-use likenew_core::findings::Findings;
-use likenew_core::io::{DataClass, Op, Outcome};
-use likenew_core::mix::Mix;
-use likenew_core::probe::{Observation, ProbeResult};
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::io::{DataClass, Op, Outcome, Sample};
+use likenew_core::probe::{Extent, ExtentMap, Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::stamp::{Label, SECTOR};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 use likenew_procedures::verify::{Verify, VerifyOptions};
 use proptest::prelude::*;
 use rand::SeedableRng as _;

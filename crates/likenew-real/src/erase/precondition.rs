@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use likenew_core::facts::{Drive, DriveKind, Fact};
-use likenew_core::feasibility::ActionKind;
+use likenew_core::fix::ActionKind;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use regex::Regex;

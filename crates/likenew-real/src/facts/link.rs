@@ -1,6 +1,6 @@
 //! The link to a drive, part by part, from what /sys says of each end.
 
-use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
+use likenew_core::facts::drive::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
 use likenew_core::facts::{DriveKind, Fact, Hop, Link, Power};
 
 use super::machine::{Subject, is_numbered};

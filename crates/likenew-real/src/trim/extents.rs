@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::os::fd::AsFd;
 
-use likenew_core::extents::ExtentMap;
+use likenew_core::probe::ExtentMap;
 use rustix::io::Errno;
 use rustix::ioctl::{Opcode, Updater, ioctl};
 
@@ -138,13 +138,13 @@ pub(crate) fn device_extents(
     file: impl AsFd,
     offset: u64,
     bytes: u64,
-) -> Result<Vec<likenew_core::extents::Extent>, String> {
+) -> Result<Vec<likenew_core::probe::Extent>, String> {
     let found = extents(file, bytes, Flush::Never).map_err(wording::place_unknown)?;
     if found.len() > ExtentMap::EXTENTS_MAX {
         return Err(wording::too_many_extents(found.len()));
     }
     let in_place = found.iter().filter(|extent| extent.unfit().is_none());
-    let piece = |extent: &Extent| likenew_core::extents::Extent {
+    let piece = |extent: &Extent| likenew_core::probe::Extent {
         offset: offset + extent.logical,
         device_offset: extent.physical,
         bytes: extent.length.min(bytes.saturating_sub(extent.logical)),

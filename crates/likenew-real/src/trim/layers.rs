@@ -4,8 +4,7 @@
 use std::os::fd::{AsFd, OwnedFd};
 
 use likenew_core::facts::LayerKind;
-use likenew_core::probe::ProbeResult;
-use likenew_core::trim::{Layer, ReadsAs, TrimCapabilities, TrimPath};
+use likenew_core::probe::{Layer, ProbeResult, ReadsAs, TrimCapabilities, TrimPath};
 use rustix::fs::{Mode, OFlags, open, stat};
 use rustix::io::Errno;
 

@@ -8,8 +8,7 @@ use std::path::PathBuf;
 
 use likenew_core::io::Slot;
 use likenew_core::lab_error::LabError;
-use likenew_core::probe::ProbeResult;
-use likenew_core::trim::{AllocationChange, Content, ReadBack, ReadBackResult, UNIT, pattern};
+use likenew_core::probe::{AllocationChange, Content, ProbeResult, ReadBack, ReadBackResult, UNIT, pattern};
 use likenew_core::units::Nanos;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, fallocate, fstat, fsync, open, syncfs};
 use rustix::io::Errno;

@@ -1,10 +1,10 @@
 //! Why something is not overwritten or discarded, who else uses it, and what to do about it; the drive lock.
 
+use likenew_core::lab_error::system_reason;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-use likenew_core::system_error;
 use likenew_core::units::amount;
 use rustix::io::Errno;
 
@@ -27,7 +27,7 @@ pub(crate) fn not_its_id(typed: &str, kind: &str, id: &str) -> String {
 }
 
 pub(crate) fn kind_unknown(reason: &io::Error) -> String {
-    let reason = system_error::reason(reason);
+    let reason = system_reason(reason);
     format!("its kind cannot be determined ({reason}); mount /proc first, or give a folder")
 }
 
@@ -208,7 +208,7 @@ pub(crate) fn held(subject: &str) -> String {
 }
 
 pub(crate) fn list_unreadable(list: &str, error: &io::Error) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("{list} cannot be read ({error})")
 }
 

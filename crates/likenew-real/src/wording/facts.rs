@@ -1,9 +1,8 @@
 //! Why a fact of a drive is unknown, where a known one is from, and what would help.
 
+use likenew_core::lab_error::system_reason;
 use std::fmt::Display;
 use std::io;
-
-use likenew_core::system_error;
 
 use rustix::io::Errno;
 
@@ -15,7 +14,7 @@ pub(crate) const NOT_THERE: &str = "the system does not have it";
 pub(crate) const NO_PERMISSION: &str = "this user may not read it";
 
 pub(crate) fn unreadable(error: &io::Error) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("it cannot be read: {error}")
 }
 
@@ -103,7 +102,7 @@ pub(crate) fn not_installed(name: &str) -> String {
 }
 
 pub(crate) fn not_started(name: &str, error: &io::Error) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("{name} could not be started: {error}")
 }
 
@@ -112,7 +111,7 @@ pub(crate) fn timed_out(name: &str, limit_s: u64) -> String {
 }
 
 pub(crate) fn output_unreadable(name: &str, error: &io::Error) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("the output of {name} could not be read: {error}")
 }
 

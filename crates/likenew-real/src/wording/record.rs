@@ -1,9 +1,8 @@
 //! Recording and counting block I/O.
 
+use likenew_core::lab_error::system_reason;
 use std::fmt::Display;
 use std::io;
-
-use likenew_core::system_error;
 
 // ## Recording block I/O: refusals
 
@@ -92,7 +91,7 @@ pub(crate) fn partition_only(partition: &str, disk: &str) -> String {
 // ## Counters of the kernel
 
 pub(crate) fn no_such_drive(name: &str, error: &io::Error, known: &[String]) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
     format!("there is no drive \"{name}\" ({error}); known are {known}, or give a folder on one")
 }
@@ -111,6 +110,6 @@ pub(crate) fn counting_off(device: &str) -> String {
 pub(crate) const COUNTED_BELOW: &str = "its I/Os are counted again on the drives below it";
 
 pub(crate) fn tracefs_refused(action: &str, error: &io::Error) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("could not {action}: {error}; {RUN_AS_ROOT}")
 }

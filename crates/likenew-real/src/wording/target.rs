@@ -1,12 +1,12 @@
 //! What a path is, what it does not support, and what has to be known about its numbers; why nothing can be measured
 //! in a folder, and why a file is not rewritten.
 
+use likenew_core::lab_error::system_reason;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
 use likenew_core::io::Op;
-use likenew_core::system_error;
 use likenew_core::units::amount;
 use rustix::io::Errno;
 
@@ -93,12 +93,12 @@ pub(crate) fn not_searched(folder: impl Display, errno: Errno) -> String {
 // ## The I/O engine
 
 pub(crate) fn no_io_uring(error: &io::Error, reason: &str) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!("io_uring is not available ({error}): {reason}; use --engine posix")
 }
 
 pub(crate) fn threads_instead(error: &io::Error, reason: &str) -> String {
-    let error = system_error::reason(error);
+    let error = system_reason(error);
     format!(
         "io_uring is not available ({error}): {reason}. Threads issued the I/O with blocking calls instead, \
          which cost more per I/O and lower the IOPS of a fast drive"

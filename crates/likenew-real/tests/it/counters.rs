@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, open_folder, refusal, run, says};
-use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::Drive;
 use likenew_core::io::{Op, Outcome};
+use likenew_core::workload::Access;
 use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};

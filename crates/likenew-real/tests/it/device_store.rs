@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::file_system::{create_file, open_file};
 use crate::support::{Loop, Mounted, disk_folder, refusal, run, run_when_free, says};
-use likenew_core::block_store::BlockStore as _;
+use likenew_core::drive::BlockStore as _;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::device_store::DeviceStore;
 use likenew_real::drive_lock::check_disjoint;

@@ -3,8 +3,7 @@
 use crate::refusal_matrix::disk::{Disk, PARTITION};
 use crate::refusal_matrix::ledger::{file, right, typed};
 use crate::support::{disk_folder, refusal, says};
-use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::ReadBackCounts;
+use likenew_core::fix::{ActionKind, ReadBackCounts};
 use likenew_real::consent::{Consent, Loss};
 use likenew_real::erase::discard::{Samples, discard};
 use likenew_real::erase::format::{Erase, FormatPlan};

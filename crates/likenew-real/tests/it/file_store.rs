@@ -10,7 +10,7 @@ use crate::support::file_system::{
     EXT4, FileSystem, FileSystemState, MIB, all, bytes, create_file, file, open_file, take, task,
 };
 use crate::support::{Mounted, refusal, run, says};
-use likenew_core::block_store::BlockStore as _;
+use likenew_core::drive::BlockStore as _;
 use likenew_real::file_store::FileStore;
 use likenew_refresh::{InspectedRefresh, Refresh, RefreshError, Step};
 

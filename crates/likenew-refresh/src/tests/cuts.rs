@@ -192,7 +192,7 @@ impl Case {
     }
 }
 
-fn finish<G: likenew_core::block_store::BlockStore, P: crate::DurableFile>(
+fn finish<G: likenew_core::drive::BlockStore, P: crate::DurableFile>(
     mut refresh: Refresh<G, P>,
 ) -> Result<(), RefreshError> {
     while refresh.step()?.is_some() {}

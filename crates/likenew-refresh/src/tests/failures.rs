@@ -2,7 +2,7 @@
 
 use std::io;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 use likenew_core::powercut::{Power, VolatileDevice};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,6 +1,6 @@
 //! Ranges of all kinds: what cannot be is refused, what can be is rewritten once and nothing else.
 
-use likenew_core::block_store::BlockStore as _;
+use likenew_core::drive::BlockStore as _;
 use likenew_core::powercut::{Power, VolatileDevice};
 use proptest::prelude::*;
 

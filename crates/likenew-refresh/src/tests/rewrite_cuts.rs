@@ -72,10 +72,8 @@ impl Drive {
     }
 
     fn run(mut self, counts: &mut Counts) {
-        let all = pieces(
-            self.truth.len() as u64,
-            u64::from(likenew_core::block_store::BlockStore::block(&self.store)),
-        );
+        let all =
+            pieces(self.truth.len() as u64, u64::from(likenew_core::drive::BlockStore::block(&self.store)));
         let (mut at, mut cuts) = (0, 0);
         while at < all.len() {
             if cuts < CUTS_MAX {

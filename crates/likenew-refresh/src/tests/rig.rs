@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 
-use likenew_core::block_store::BlockStore;
+use likenew_core::drive::BlockStore;
 use likenew_core::powercut::{End, Power, VolatileDevice};
 use rand::{Rng as _, RngExt as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

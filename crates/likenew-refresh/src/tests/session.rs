@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use likenew_core::block_store::{BlockStore, LeaseState};
+use likenew_core::drive::{BlockStore, LeaseState};
 use likenew_core::powercut::{End as Cut, Power, VolatileDevice};
 use rand::{Rng as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

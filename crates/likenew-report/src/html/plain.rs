@@ -1,8 +1,6 @@
 //! Answers and tables as HTML without scripts.
 
-use likenew_core::answer::{Action, Answer, Standing};
-use likenew_core::findings::standing;
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Action, Answer, OverviewTable, Standing, standing};
 use likenew_core::quantity::Share;
 use maud::{Markup, PreEscaped, html};
 

@@ -1,6 +1,6 @@
 //! Answers and actions within a width.
 
-use likenew_core::answer::{Action, Answer, Loss, Standing};
+use likenew_core::findings::{Action, Answer, Loss, Standing};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;

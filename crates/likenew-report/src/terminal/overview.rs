@@ -1,6 +1,6 @@
 //! The table of a first screen: text, right-aligned numbers, and bars.
 
-use likenew_core::overview::{OverviewRow, OverviewTable};
+use likenew_core::findings::{OverviewRow, OverviewTable};
 use likenew_core::quantity::Share;
 use unicode_width::UnicodeWidthStr;
 

@@ -3,9 +3,7 @@
 
 use std::collections::HashSet;
 
-use likenew_core::answer::{Action, Answer, Standing};
-use likenew_core::findings::standing;
-use likenew_core::overview::{Lead, OverviewTable};
+use likenew_core::findings::{Action, Answer, Lead, OverviewTable, Standing, standing};
 use unicode_width::UnicodeWidthStr;
 
 use super::Page;

@@ -1,8 +1,6 @@
 //! Whole pages of text.
 
-use likenew_core::answer::{Action, Answer, Loss};
-use likenew_core::findings::{Axis, Line, Mark, Series, Shape};
-use likenew_core::overview::OverviewTable;
+use likenew_core::findings::{Action, Answer, Axis, Line, Loss, Mark, OverviewTable, Series, Shape};
 use proptest::prelude::*;
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;

@@ -1,12 +1,10 @@
 //! The result of the diagnosis: the headline, its cause, open symptoms, and the first screen.
 
-use likenew_core::answer::{Action, Answer, Standing};
 use likenew_core::drive;
-use likenew_core::findings::Findings;
-use likenew_core::old_files::OldFiles;
-use likenew_core::overview::{Lead, Overview};
+use likenew_core::findings::{Action, Answer, Findings, Lead, Overview, Standing};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
+use likenew_core::workload::OldFiles;
 use likenew_diagnosis::{
     Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
@@ -326,7 +324,7 @@ impl Answers<'_> {
             None => wording::latent(found),
         };
         answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
-        let is_worth_it = |loses| found.is_problem() || loses < likenew_core::answer::Loss::Everything;
+        let is_worth_it = |loses| found.is_problem() || loses < likenew_core::findings::Loss::Everything;
         answer.actions.extend(found.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
         answer
     }
@@ -528,7 +526,7 @@ impl Answers<'_> {
     }
 
     /// Each metric now and its reference.
-    fn table(&self) -> Option<likenew_core::overview::OverviewTable> {
+    fn table(&self) -> Option<likenew_core::findings::OverviewTable> {
         if self.case.measurements.metrics.is_empty() {
             return None;
         }

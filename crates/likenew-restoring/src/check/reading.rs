@@ -3,10 +3,8 @@
 use std::ops::Range;
 
 use likenew_core::io::Op;
-use likenew_core::old_files::OLD_PIECE_BYTES;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, InterArrival, Workload};
+use likenew_core::workload::{Arrival, InterArrival, OLD_PIECE_BYTES, Until, Workload};
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -4,10 +4,9 @@ use likenew_core::drive::Kind;
 use likenew_core::io::Op;
 use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Cell, Segment};
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
-use likenew_core::windows::Cell;
 use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
@@ -684,15 +683,10 @@ fn rates_by_time(segment: &Segment) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::access_pattern::AccessPattern;
-    use likenew_core::io::{DataClass, Outcome};
-    use likenew_core::mix::Mix;
-    use likenew_core::recorder::{Recorder as _, Stop};
+    use likenew_core::io::{DataClass, Outcome, Sample};
     use likenew_core::region::Region;
-    use likenew_core::sample::Sample;
-    use likenew_core::segment::SegmentRecorder;
-    use likenew_core::until::Until;
-    use likenew_core::workload::{Stream, Workload};
+    use likenew_core::segment::{Recorder as _, SegmentRecorder, Stop};
+    use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
     use super::*;
 

@@ -3,8 +3,7 @@
 //!
 //! Only what was measured or compared counts; the answer names the parts that are unknown.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Findings, Row};
+use likenew_core::findings::{Answer, Findings, Row};
 use likenew_core::row;
 use likenew_diagnosis::{Case, Measured, Metric, Origin};
 

@@ -1,7 +1,6 @@
 //! The diagnosis as tables and charts.
 
-use likenew_core::answer::Action;
-use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Action, Findings, Line, Row, Series, Shape};
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};

@@ -5,11 +5,9 @@
 
 mod mix;
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Findings, Line, Series, Shape};
-use likenew_core::replay_record::ReplayRecord;
+use likenew_core::findings::{Answer, Findings, Line, Series, Shape};
 use likenew_core::row;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{ReplayRecord, Segment};
 use likenew_core::units::Nanos;
 use likenew_procedure_support::series::axis;
 pub use mix::MixOption;

@@ -2,12 +2,11 @@
 
 pub(super) mod workload_names;
 
-use likenew_core::answer::{Action, Answer, Loss, Standing};
+use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
 use likenew_core::io::Op;
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Rate, Share, Size, digits, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
 use likenew_core::shell::shell_quote;
-use likenew_core::units::Nanos;
+use likenew_core::units::{Nanos, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 

@@ -1,7 +1,7 @@
 //! Unusual facts. No cause is concluded from them.
 
-use likenew_core::answer::Action;
 use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::findings::Action;
 use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
 use serde::Serialize;

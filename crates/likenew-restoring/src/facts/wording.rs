@@ -1,9 +1,8 @@
 //! Every sentence of facts.
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Number, Rate, Share, Size};
-use likenew_core::units::Nanos;
+use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::units::{Nanos, Number};
 use likenew_procedure_support::wording::{count, list};
 
 // What it is for, and what it writes

@@ -1,6 +1,6 @@
 //! What each step did and changed, and the overall result.
 
-use likenew_core::answer::{Answer, Loss};
+use likenew_core::findings::{Answer, Loss};
 use likenew_core::fix::FixReport;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
@@ -276,7 +276,7 @@ mod tests {
         outcome.wrong_step = None;
         let (summary, answer) = result(std::slice::from_ref(&outcome)).unwrap();
         assert!(summary.starts_with("No change: "), "{summary}");
-        assert_eq!(answer.standing, likenew_core::answer::Standing::Info);
+        assert_eq!(answer.standing, likenew_core::findings::Standing::Info);
     }
 
     #[test]

@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::feasibility::Feasibility;
-use likenew_core::fix::{FixEnd, FixReport};
+use likenew_core::fix::{Feasibility, FixEnd, FixReport};
 use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::segment::Segment;

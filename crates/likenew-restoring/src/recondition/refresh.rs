@@ -4,18 +4,14 @@ mod trial;
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::drive::Kind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::windows::Cell;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::segment::{Cell, Segment};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::recondition_step::{ReconditionStep, StepContext, ends, idle, probe_count, was_fixed};
 use super::step_name::StepName;

@@ -1,8 +1,7 @@
 //! The names of the steps, and what each of them loses.
 
-use likenew_core::answer::Loss;
-use likenew_core::feasibility::ActionKind;
-use likenew_core::fix::Fix;
+use likenew_core::findings::Loss;
+use likenew_core::fix::{ActionKind, Fix};
 use likenew_core::probe::Probe;
 use likenew_core::procedure::PastStep;
 use serde::{Deserialize, Serialize};

@@ -1,11 +1,9 @@
 //! Every sentence of a recondition.
 
-use likenew_core::answer::{Action, Answer, Loss};
-use likenew_core::feasibility::{ActionKind, ManualStep};
-use likenew_core::fix::{FixReport, ReadBackCounts, SkippedRange};
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Number, Rate, Share, Size, range, with_range};
-use likenew_core::units::Nanos;
+use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
+use likenew_core::fix::{ActionKind, FixReport, ManualStep, ReadBackCounts, SkippedRange};
+use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
+use likenew_core::units::{Nanos, Number};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 
 use super::comparison::{Change, Effect, Measure};
@@ -742,7 +740,7 @@ pub(super) const MANUAL: &str = "manual_step";
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::answer::Standing;
+    use likenew_core::findings::Standing;
     use likenew_diagnosis::{Measured, Metric};
 
     use super::super::comparison::{Goal, Measure};

@@ -1,11 +1,10 @@
 //! Does TRIM reach the drive? The first step that decides it gives the answer; the table and the charts of all steps.
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::Kind;
-use likenew_core::findings::{Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standing};
+use likenew_core::probe::Layer;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
-use likenew_core::trim::Layer;
 use likenew_procedure_support::series::{axis, speed};
 
 use super::TrimOptions;

@@ -1,7 +1,6 @@
 //! The results of the probes, step by step, and the content of freed blocks.
 
-use likenew_core::probe::ProbeResult;
-use likenew_core::trim::{Content, Layer, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
+use likenew_core::probe::{Content, Layer, ProbeResult, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
 use likenew_stats::summary::median;
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! The options of trim.
 
-use likenew_core::trim::ReadBack;
+use likenew_core::probe::ReadBack;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_procedure_support::wording::out_of_range;
 use serde::{Deserialize, Serialize};

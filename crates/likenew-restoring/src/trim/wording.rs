@@ -1,12 +1,10 @@
 //! Every sentence of trim.
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Factor, Share, Size, digits, range, with_range};
-use likenew_core::trim::{
-    AllocationChange, Content, DiscardCounters, Layer, ReadsAs, TrimMethod, TrimReport,
-};
-use likenew_core::units::{Nanos, exact_size};
+use likenew_core::counters::DiscardCounters;
+use likenew_core::findings::{Action, Answer, OverviewTable};
+use likenew_core::probe::{AllocationChange, Content, Layer, ReadsAs, TrimMethod, TrimReport};
+use likenew_core::quantity::{Factor, Share, Size, range, with_range};
+use likenew_core::units::{Nanos, digits, exact_size};
 use likenew_procedure_support::wording::{capitalize, count, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 

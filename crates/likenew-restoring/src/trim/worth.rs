@@ -1,7 +1,6 @@
 //! The effect of TRIM: random writes with it over random writes without.
 
-use likenew_core::answer::Answer;
-use likenew_core::findings::Row;
+use likenew_core::findings::{Answer, Row};
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use likenew_core::segment::Segment;

@@ -1,8 +1,8 @@
 //! The result of a verification: whether the capacity is real, and whether data reads back as it was written.
 
-use likenew_core::answer::Answer;
 use likenew_core::damage::{Damage, DamagedRange};
 use likenew_core::drive::Kind as DriveKind;
+use likenew_core::findings::Answer;
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::target::Clock;

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use likenew_core::damage::{Damage, Kind};
-use likenew_core::extents::ExtentMap;
+use likenew_core::probe::ExtentMap;
 
 use super::narrowing::divisor;
 
@@ -115,7 +115,7 @@ fn contradictions(map: &ExtentMap, misplaced: &[MisplacedRange], wrap: u64) -> u
 #[cfg(test)]
 mod tests {
     use super::*;
-    use likenew_core::extents::Extent;
+    use likenew_core::probe::Extent;
     use likenew_core::stamp::{SECTOR, Stamp};
     use proptest::prelude::*;
 

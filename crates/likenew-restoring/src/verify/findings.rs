@@ -1,9 +1,7 @@
 //! The findings of a verification: answers, the parts with their speed and damage, tables and a series.
 
-use likenew_core::answer::{Answer, Standing};
-use likenew_core::findings::{Findings, Line, Series, Shape};
+use likenew_core::findings::{Answer, Findings, Line, Overview, Series, Shape, Standing};
 use likenew_core::io::Op;
-use likenew_core::overview::Overview;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_procedure_support::rows::row;

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use likenew_core::damage::{DamagedRange, Kind};
 use likenew_core::io::Op;
-use likenew_core::plan::Plan;
+use likenew_core::procedure::Plan;
 use likenew_core::segment::Segment;
 
 use super::VerifyOptions;

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use likenew_core::answer::{Action, Answer, Loss};
 use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
 use likenew_core::io::Op;
-use likenew_core::overview::OverviewTable;
-use likenew_core::quantity::{Number, Rate, Share, Size};
-use likenew_core::units::Nanos;
+use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::units::{Nanos, Number};
 
 use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
 

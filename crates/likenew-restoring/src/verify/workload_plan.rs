@@ -4,11 +4,9 @@ use std::ops::Range;
 
 use likenew_core::damage::Damage;
 use likenew_core::drive::Kind;
-use likenew_core::extents::ExtentMap;
-use likenew_core::io::Op;
-use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::io::{Op, Sample};
+use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
 use likenew_core::procedure::{Ended, Evidence, Steps};
-use likenew_core::sample::Sample;
 use likenew_core::segment::Segment;
 use likenew_core::workload::Workload;
 

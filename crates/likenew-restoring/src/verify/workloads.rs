@@ -1,12 +1,9 @@
 //! The workload of each task.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::stamp::Stamp;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::narrowing::{NarrowStep, Task, VerifyLayout};
 use super::{VerifyOptions, wording};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use likenew_core::io::Op;
-use likenew_core::replay_spec::{Fit, ReplaySpec};
 use likenew_core::target::Geometry;
+use likenew_core::trace::{Fit, ReplaySpec};
 
 /// Longer discards are split: one is counted by 32 bits.
 const TRIM_MAX: u64 = 1 << 30;

@@ -2,10 +2,9 @@
 
 use likenew_core::busy::BusyTime;
 use likenew_core::io::Op;
-use likenew_core::replay_record::{ReplayPair, ReplayRecord, ReplayStream, ReplayTally, SlowIo};
+use likenew_core::segment::{ReplayPair, ReplayRecord, ReplayStream, ReplayTally, SlowIo, Windows};
 use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
-use likenew_core::windows::Windows;
 
 use super::ticket::Ticket;
 

@@ -1,7 +1,6 @@
 //! When the I/Os of a recording are due.
 
-use likenew_core::replay_spec::{ReplayClock, ReplayTiming};
-use likenew_core::trace::TraceIo;
+use likenew_core::trace::{ReplayClock, ReplayTiming, TraceIo};
 use likenew_core::units::Nanos;
 
 use super::gate::Gate;

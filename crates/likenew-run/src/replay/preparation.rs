@@ -2,12 +2,10 @@
 
 use std::ops::Range;
 
-use likenew_core::io::{DataClass, Io, Op, Slot};
+use likenew_core::io::{DataClass, Io, Op, Sample, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::sample::Sample;
 use likenew_core::target::Geometry;
-use likenew_core::trace::TraceSource;
+use likenew_core::trace::{ReplaySpec, TraceSource};
 use likenew_core::units::Nanos;
 
 use super::address_map::{AddressMap, Spot};

@@ -1,12 +1,10 @@
 //! A recording as a source of I/Os: one after the other, each when its pace says so.
 
-use likenew_core::io::{DataClass, Io, Op, Slot};
+use likenew_core::io::{DataClass, Io, Op, Sample, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::replay_record::ReplayRecord;
-use likenew_core::replay_spec::ReplaySpec;
-use likenew_core::sample::Sample;
+use likenew_core::segment::ReplayRecord;
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
 use super::address_map::{AddressMap, Spot};

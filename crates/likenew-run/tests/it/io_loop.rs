@@ -2,14 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use likenew_core::access::Access;
-use likenew_core::io::Op;
+use likenew_core::io::{Op, Sample};
 use likenew_core::memory::Memory;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Access, Workload};
 use likenew_run::run::{RunError, run};
 
 const SERVICE: Nanos = Nanos::from_micros(10);

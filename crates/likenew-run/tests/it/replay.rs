@@ -4,15 +4,11 @@ use std::collections::VecDeque;
 
 use likenew_core::io::{DataClass, Op};
 use likenew_core::memory::Memory;
-use likenew_core::recorder::Stop;
 use likenew_core::region::Region;
-use likenew_core::replay_record::{ReplayPair, ReplayRecord};
-use likenew_core::replay_spec::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceTotals};
-use likenew_core::segment::Segment;
-use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::segment::{ReplayPair, ReplayRecord, Segment, Stop};
+use likenew_core::trace::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceIo, TraceSource, TraceTotals};
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Until, Workload};
 use likenew_run::run::{RunResult, run, run_with};
 use proptest::prelude::*;
 

@@ -4,15 +4,11 @@ use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::segment::Segment;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Mix, Until, Workload};
 use likenew_run::restore::{RestoreError, RestoreStep, restore};
 use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
 

@@ -3,10 +3,9 @@
 use std::ops::ControlFlow;
 
 use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
-use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, Io, Op, Outcome, Sample, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::recorder::{Recorder, Stop};
-use likenew_core::sample::Sample;
+use likenew_core::segment::{Recorder, Stop};
 use likenew_core::target::{Clock, Geometry, Target};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;

@@ -2,9 +2,10 @@
 
 use likenew_core::units::Nanos;
 
-use super::{Bound, Ceiling, LayerBox, Picture};
-use super::{Fact, Value};
-use super::{Parts, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
+use super::{
+    Bound, Ceiling, Fact, LayerBox, Parts, Picture, RANDOM_READ, SEQUENTIAL_READ, SEQUENTIAL_WRITE, Value,
+    wording,
+};
 use crate::disk::DiskParameters;
 use crate::disk::arm::Platters;
 use crate::disk::shingles::ShingleParameters;

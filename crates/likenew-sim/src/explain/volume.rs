@@ -3,9 +3,10 @@
 use likenew_core::quantity::Iops;
 use likenew_core::units::{Nanos, amount};
 
-use super::{Bound, Ceiling, LayerBox};
-use super::{Fact, Value};
-use super::{Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE, wording};
+use super::{
+    Bound, Ceiling, Fact, LayerBox, Parts, RANDOM_READ, RANDOM_WRITE, SEQUENTIAL_READ, SEQUENTIAL_WRITE,
+    Value, wording,
+};
 use crate::explain::flash::{RANDOM_BYTES, link, link_iops};
 use crate::spec::Spec;
 use crate::state::State;

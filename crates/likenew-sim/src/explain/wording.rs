@@ -1,8 +1,8 @@
 //! What the explanation of a drive says: what its layers do, and the names of figures that are no term of the field.
 
 use likenew_core::io::DataClass;
-use likenew_core::quantity::{Number, Share};
-use likenew_core::units::{Nanos, amount};
+use likenew_core::quantity::Share;
+use likenew_core::units::{Nanos, Number, amount};
 
 use crate::flash::policies::Collection;
 

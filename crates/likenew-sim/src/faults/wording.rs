@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::quantity::Number;
-use likenew_core::units::{Nanos, amount, rate};
+use likenew_core::units::{Nanos, Number, amount, rate};
 
 type Described = (&'static str, String);
 

@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::flash_counters::Wear;
+use likenew_core::counters::Wear;
 use likenew_core::io::DataClass;
 use serde::{Deserialize, Serialize};
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::flash_counters::Wear;
+use likenew_core::counters::Wear;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::flash_counters::Wear;
+use likenew_core::counters::Wear;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -13,7 +13,7 @@ mod slc_cache;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use likenew_core::flash_counters::Wear;
+use likenew_core::counters::Wear;
 use serde::{Deserialize, Serialize};
 
 use super::FlashGeometry;

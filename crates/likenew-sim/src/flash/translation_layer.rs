@@ -5,7 +5,7 @@
 //! (collection, merges, folding, moving for wear) is answered as [`Work`] of the dies that have to do it, and whoever keeps
 //! the time decides how long that takes. "Page" is the unit of the map throughout.
 
-use likenew_core::flash_counters::Wear;
+use likenew_core::counters::Wear;
 use likenew_core::io::DataClass;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

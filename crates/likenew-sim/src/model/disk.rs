@@ -7,8 +7,7 @@ use crate::disk::arm::PlatterParameters;
 use crate::disk::shingles::ShingleParameters;
 use crate::disk::{DiskParameters, SeekTimes};
 use crate::drive_file::Section;
-use crate::error::FileError;
-use crate::error::SimError;
+use crate::error::{FileError, SimError};
 use crate::front::LinkParameters;
 
 const MEMORY: std::ops::RangeInclusive<u64> = 0..=1 << 32;

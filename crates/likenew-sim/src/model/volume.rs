@@ -4,8 +4,7 @@ use likenew_core::units::Nanos;
 
 use super::{Identity, RATE, SECOND_NS};
 use crate::drive_file::Section;
-use crate::error::FileError;
-use crate::error::SimError;
+use crate::error::{FileError, SimError};
 use crate::front::LinkParameters;
 use crate::volume::{CountingParameters, CreditParameters, LatencyParameters, VolumeParameters};
 use crate::wording::Domain;

@@ -6,12 +6,14 @@ use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive as _, Lane, LaneRequirements};
 use likenew_core::facts::Facts;
 use likenew_core::facts::drive::Drive;
-use likenew_core::feasibility::Feasibility;
-use likenew_core::fix::{AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds};
+use likenew_core::fix::{
+    AddressRange, Feasibility, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds,
+};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
-use likenew_core::probe::{FACTS_WAIT, Probe, ProbeResult};
-use likenew_core::trim::{Content, ReadBack, ReadBackResult, TrimMethod, TrimReport, UNIT, pattern};
+use likenew_core::probe::{
+    Content, FACTS_WAIT, Probe, ProbeResult, ReadBack, ReadBackResult, TrimMethod, TrimReport, UNIT, pattern,
+};
 use likenew_core::units::Nanos;
 
 use super::SimDrive;

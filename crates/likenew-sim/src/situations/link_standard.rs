@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use likenew_core::facts::link::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
+use likenew_core::facts::drive::{pcie_bytes_per_s, sata_bytes_per_s, usb_bytes_per_s};
 
 use crate::front::LinkParameters;
 

@@ -14,8 +14,7 @@ use lru::LruCache;
 use rustc_hash::FxBuildHasher;
 
 use crate::device::{Device, NO_IO, earlier, grow};
-use crate::timeline::EventQueue;
-use crate::timeline::{Timeline, transfer_time};
+use crate::timeline::{EventQueue, Timeline, transfer_time};
 
 /// Bytes of a line, and the least of such a cache.
 pub(crate) const LINE_BYTES: u64 = 64 << 10;

@@ -1,10 +1,9 @@
 //! Every sentence about the situations of a drive.
 
-use likenew_core::quantity::{Number, Share};
-use likenew_core::units::{amount, rate};
+use likenew_core::quantity::Share;
+use likenew_core::units::{Number, amount, rate};
 
-use crate::situations::hooks::CryptParameters;
-use crate::situations::hooks::WakeParameters;
+use crate::situations::hooks::{CryptParameters, WakeParameters};
 use crate::situations::link_standard::LinkStandard;
 
 /// What a database of drives says of firmware that stalls.

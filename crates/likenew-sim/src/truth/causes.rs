@@ -5,8 +5,7 @@ use crate::explain;
 use crate::flash::policies::PageMapParameters;
 use crate::model::{FlashModel, Layer, Mechanism, Model};
 use crate::situations::link_standard::Bus;
-use crate::spec::Spec;
-use crate::spec::{faults, past, with_trim};
+use crate::spec::{Spec, faults, past, with_trim};
 use crate::state::State;
 
 /// Share of data from which on a drive has too little free space left. Chosen: a drive this full

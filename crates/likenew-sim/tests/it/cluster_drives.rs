@@ -1,8 +1,8 @@
 //! Drives with block maps: published values of new ones, and what follows from merges.
 
 use crate::closed_loop::{Load, Rates, open, run};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive as _, LaneRequirements};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;

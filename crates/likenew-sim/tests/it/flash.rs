@@ -1,8 +1,8 @@
 //! A flash drive's behavior follows from its construction and its past.
 
 use crate::closed_loop::{Load, Rates, open, run};
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive as _, LaneRequirements};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
 use likenew_sim::SimDrive;

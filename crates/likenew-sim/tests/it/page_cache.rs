@@ -2,12 +2,12 @@
 //! reaches the drive after all.
 
 use crate::closed_loop::{Load, Rates, open, run};
-use likenew_core::access::Access;
 use likenew_core::counters::Counters;
 use likenew_core::drive::{Drive as _, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Access;
 use likenew_sim::{SimDrive, Spec};
 
 const MIB: u64 = 1 << 20;

@@ -1,8 +1,7 @@
 //! Probes of simulated drives show TRIM by their reads.
 
 use likenew_core::drive::Drive as _;
-use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::trim::{ReadBack, ReadBackResult};
+use likenew_core::probe::{Probe, ProbeResult, ReadBack, ReadBackResult};
 use likenew_core::units::Nanos;
 use likenew_sim::{SimDrive, Spec};
 

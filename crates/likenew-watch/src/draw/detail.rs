@@ -5,10 +5,9 @@ use likenew_core::units::{Nanos, amount};
 use ratatui_core::layout::Rect;
 use ratatui_core::style::Style;
 
-use super::Canvas;
 use super::panel::{Panel, values};
 use super::table::WAITS;
-use super::wording;
+use super::{Canvas, wording};
 use crate::activity::Activity;
 use crate::drive_history::DriveHistory;
 use crate::drives::Drives;

@@ -5,9 +5,8 @@ use likenew_core::units::Nanos;
 use ratatui_core::layout::Rect;
 use ratatui_core::style::{Modifier, Style};
 
-use super::Canvas;
 use super::panel::{Panel, bars, values};
-use super::wording;
+use super::{Canvas, wording};
 use crate::activity::Activity;
 use crate::column::{Column, GAP, SizedColumn, fit};
 use crate::drive_history::DriveHistory;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use likenew_core::reading::{DriveFacts, DriveReading, Layer, Role};
+use likenew_core::findings::{DriveFacts, DriveReading, Layer, Role};
 use likenew_core::units::Nanos;
 use proptest::prelude::*;
 use ratatui_core::backend::TestBackend;

@@ -1,17 +1,14 @@
 //! A small run to keep.
 
+use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::instrument::{AddedLatency, Calibration, Instrument};
-use likenew_core::io::{DataClass, Op, Outcome};
-use likenew_core::plan::Plan;
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::io::{DataClass, Op, Outcome, Sample};
+use likenew_core::procedure::Plan;
+use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Clock, Geometry, Health};
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Arrival, Stream, Workload};
+use likenew_core::workload::{Arrival, Stream, Until, Workload};
 
 use likenew_archive::Machine;
 
@@ -86,7 +83,7 @@ pub(crate) fn segment(number: u64) -> Segment {
     let stream = Stream {
         op: "mix:70".parse().unwrap(),
         size: "4k".parse().unwrap(),
-        pattern: likenew_core::access_pattern::AccessPattern::Random("whole".parse().unwrap()),
+        pattern: likenew_core::workload::AccessPattern::Random("whole".parse().unwrap()),
         arrival: Arrival::Closed { depth: 4 },
         data: DataClass::Ratio(0.3),
     };

@@ -3,10 +3,9 @@
 
 use anyhow::Context as _;
 use likenew_core::findings::Findings;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::replay_record::ReplayRecord;
-use likenew_core::replay_spec::Fit;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
+use likenew_core::segment::ReplayRecord;
+use likenew_core::trace::Fit;
 use likenew_procedures::all::from_plan;
 use likenew_procedures::check::{
     self, CheckOptions, DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits,

@@ -1,11 +1,11 @@
 //! The result of a recording, as answers, tables and a series.
 
-use likenew_core::answer::{Action, Answer};
-use likenew_core::findings::{Axis, Findings, Line, Row, Series, Shape};
+use likenew_core::findings::{
+    Action, Answer, Axis, Findings, Lead, Line, Overview, OverviewTable, Row, Series, Shape,
+};
 use likenew_core::io::Op;
-use likenew_core::overview::{Lead, Overview, OverviewTable};
+use likenew_core::segment::Windows;
 use likenew_core::units::Nanos;
-use likenew_core::windows::Windows;
 use likenew_real::tracefs::RecordingCounts;
 use serde_json::{Value, json};
 

@@ -7,9 +7,9 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use likenew_core::io::Op;
+use likenew_core::segment::Windows;
 use likenew_core::trace::{TraceIo, TraceSink};
 use likenew_core::units::Nanos;
-use likenew_core::windows::Windows;
 use likenew_real::tracefs::{WriteOut, step_back, this_thread};
 use likenew_trace::{TraceError, TraceHead, TraceWriter};
 

@@ -3,9 +3,9 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use likenew_core::quantity::{Latency, Number, Rate, Share, Size};
+use likenew_core::quantity::{Latency, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
-use likenew_core::units::{Nanos, exact_duration, exact_size};
+use likenew_core::units::{Nanos, Number, exact_duration, exact_size};
 use likenew_real::tracefs::RecordingCounts;
 
 use super::trace_file::Account;

@@ -3,9 +3,8 @@
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
-use likenew_core::counters::Counters;
+use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::Drive as _;
-use likenew_core::flash_counters::FlashCounters;
 use likenew_core::units::Nanos;
 use likenew_nbd::clock_scale::Clock;
 use likenew_nbd::export::Export;

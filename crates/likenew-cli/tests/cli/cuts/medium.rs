@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use likenew_core::block_store::BlockStore as _;
+use likenew_core::drive::BlockStore as _;
 use likenew_core::powercut::{End, Power, VolatileDevice};
 
 use super::recorder::{Event, Past};

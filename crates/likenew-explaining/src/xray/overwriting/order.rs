@@ -4,8 +4,7 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::Op;
-use likenew_core::sample::Sample;
+use likenew_core::io::{Op, Sample};
 use likenew_core::segment::Segment;
 use likenew_stats::period::{Period, period};
 use likenew_stats::recurrence::{Recurrence, recurrence};

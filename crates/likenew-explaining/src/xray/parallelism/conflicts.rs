@@ -1,6 +1,6 @@
 //! The addresses at which one reader waits for another, and their pattern.
 
-use likenew_core::sample::Sample;
+use likenew_core::io::Sample;
 use likenew_core::segment::Segment;
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{mean, median};

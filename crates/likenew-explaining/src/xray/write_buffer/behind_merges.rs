@@ -3,14 +3,11 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
 use super::super::experiment::{ExperimentContext, Finding, own_name};
@@ -127,7 +124,7 @@ fn infer_property(intake: &[f64], block: f64, page: f64) -> Property {
 
 fn picture(burst: &Segment, property: &Property) -> Series {
     let block = f64::from(burst.workload.length_max());
-    let point = |(index, sample): (usize, &likenew_core::sample::Sample)| {
+    let point = |(index, sample): (usize, &likenew_core::io::Sample)| {
         [index as f64 * block, sample.latency().0 as f64]
     };
     let mark = property.value().map(|held| Mark { x: held, label: "full".into() });

@@ -8,15 +8,12 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::quantity::Rate;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::until::Until;
-use likenew_core::workload::{SAMPLES_MAX, Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, quantile, sorted};
 

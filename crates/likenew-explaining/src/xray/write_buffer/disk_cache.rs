@@ -1,15 +1,12 @@
 //! The write cache of a disk. While reads wait for the arm nothing goes to the platters unless it must, so
 //! the first write that has to wait finds the cache full, and nothing has left it.
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
 use super::super::experiment::{ExperimentContext, Finding, random_reads};

@@ -1,9 +1,9 @@
 //! Jobs that read back what they wrote.
 
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
-use likenew_core::recorder::Stop;
+use likenew_core::segment::Stop;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 
 use super::super::import;
 use super::{caveat, one};

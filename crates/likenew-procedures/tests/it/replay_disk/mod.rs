@@ -1,12 +1,9 @@
 //! A drive without a queue whose tracks, seek times, rotation and slow regions are known.
 
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::io::{Op, Outcome};
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::io::{Op, Outcome, Sample};
+use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Workload};
 
 pub(crate) const GIB: u64 = 1 << 30;
 pub(crate) const CAPACITY: u64 = 100 * GIB;

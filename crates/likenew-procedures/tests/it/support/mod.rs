@@ -1,18 +1,13 @@
 //! Plays a drive whose speed is known beforehand: a procedure's workloads become segments without any I/O.
 
-use likenew_core::answer::{Answer, Standing};
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::findings::Findings;
-use likenew_core::io::{Op, Outcome};
-use likenew_core::mix::Mix;
-use likenew_core::plan::Plan;
-use likenew_core::procedure::{Evidence, Procedure, Step};
-use likenew_core::recorder::{Recorder as _, Stop};
-use likenew_core::sample::Sample;
-use likenew_core::segment::{Segment, SegmentRecorder};
+use likenew_core::findings::{Answer, Findings, Standing};
+use likenew_core::io::{Op, Outcome, Sample};
+use likenew_core::procedure::{Evidence, Plan, Procedure, Step};
+use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{Mix, Workload};
 
 pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
     let geometry = Geometry {

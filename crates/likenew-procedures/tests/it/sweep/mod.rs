@@ -4,12 +4,9 @@ mod runs;
 mod wording;
 
 use crate::support::{evidence, play, steady};
-use likenew_core::access_pattern::AccessPattern;
-use likenew_core::answer::Answer;
-use likenew_core::findings::{Findings, Row};
+use likenew_core::findings::{Answer, Findings, Row};
 use likenew_core::io::Op;
-use likenew_core::mix::Mix;
-use likenew_core::workload::Workload;
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 use likenew_procedures::pattern::Pattern;
 use likenew_procedures::sweep::{Sweep, SweepOptions};
 

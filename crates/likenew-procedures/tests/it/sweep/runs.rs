@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 
-use likenew_core::answer::Standing;
 use likenew_core::dry_run::DryRun;
+use likenew_core::findings::Standing;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
-use likenew_core::recorder::Stop;
+use likenew_core::segment::Stop;
 use likenew_core::units::Nanos;
+use likenew_core::workload::Mix;
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::sweep::{Block, Order, Preset, Sweep, SweepOptions};
 

@@ -1,11 +1,9 @@
 //! Findings of sweep on drives with a known law.
 
-use likenew_core::answer::Standing;
-use likenew_core::findings::Shape;
-use likenew_core::io::{DataClass, Op, Outcome};
+use likenew_core::findings::{Shape, Standing};
+use likenew_core::io::{DataClass, Op, Outcome, Sample};
 use likenew_core::procedure::{Procedure as _, Step};
-use likenew_core::recorder::Stop;
-use likenew_core::sample::Sample;
+use likenew_core::segment::Stop;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_procedures::pattern::Pattern;

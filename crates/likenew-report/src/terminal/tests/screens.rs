@@ -1,6 +1,6 @@
 //! Whole first screens.
 
-use likenew_core::overview::Lead;
+use likenew_core::findings::Lead;
 
 use super::*;
 

@@ -3,16 +3,13 @@
 
 use std::ops::Range;
 
-use likenew_core::access_pattern::AccessPattern;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::mix::Mix;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, size_text};
-use likenew_core::until::Until;
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use serde::{Deserialize, Serialize};
 
 use super::Waits;

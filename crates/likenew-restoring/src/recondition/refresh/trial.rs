@@ -143,9 +143,7 @@ fn reads_of(name: &str, piece: AddressRange) -> Workload {
 #[cfg(test)]
 mod tests {
     use likenew_core::fix::FixReport;
-    use likenew_core::recorder::Stop;
-    use likenew_core::segment::SegmentRecorder;
-    use likenew_core::windows::{Cell, Windows};
+    use likenew_core::segment::{Cell, SegmentRecorder, Stop, Windows};
 
     use super::*;
 

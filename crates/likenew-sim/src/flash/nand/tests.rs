@@ -1,7 +1,6 @@
 //! Dies and channels: what overlaps, what waits, and in which order.
 
-use super::*;
-use super::{CellTimes, ReadPart};
+use super::{CellTimes, ReadPart, *};
 use crate::flash::nand::Reader;
 use crate::flash::translation_layer::Cell;
 
