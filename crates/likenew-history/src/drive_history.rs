@@ -2,7 +2,7 @@
 
 use likenew_restoring::check::CheckHistory;
 use likenew_stats::interval::CONFIDENCE_95;
-use likenew_stats::level_change::level_changes;
+use likenew_stats::steady_state::level_changes;
 use likenew_stats::summary::median;
 
 use crate::indexed_run::MetricValue;
@@ -109,7 +109,7 @@ fn history(
     let logarithms: Vec<f64> = measured.iter().map(|(_, metric)| metric.value.ln()).collect();
     let metrics: Vec<&MetricValue> = measured.iter().map(|(_, metric)| *metric).collect();
     let changes = level_changes(&logarithms, assumed_scatter(&metrics, is_virtual), CONFIDENCE_95);
-    let change = |change: likenew_stats::level_change::LevelChange| Change {
+    let change = |change: likenew_stats::steady_state::LevelChange| Change {
         at: measured[change.at].0,
         since: checks[measured[change.at].0].run.started_at.clone(),
         ratio: change.difference.exp(),

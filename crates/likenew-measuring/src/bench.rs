@@ -21,7 +21,7 @@ use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::{next_step, prepare};
-use likenew_stats::precision::{Goal, Precision, precision};
+use likenew_stats::interval::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 pub use wording::DESCRIPTOR;

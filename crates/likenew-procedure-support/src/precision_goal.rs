@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use likenew_core::findings::Answer;
 use likenew_core::serde_as_text;
-use likenew_stats::precision::{Goal, Precision, precision};
+use likenew_stats::interval::{Goal, Precision, precision};
 
 use crate::estimate::Estimate;
 use crate::wording;

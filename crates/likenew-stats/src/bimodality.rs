@@ -10,9 +10,8 @@
 use statrs::distribution::{Binomial, DiscreteCDF as _};
 
 use crate::interval::{CONFIDENCE_95, Interval, median_interval, share_interval};
-use crate::runs_test::{Runs, runs_test};
-use crate::speed_pattern::{SpeedPattern, speed_pattern};
 use crate::summary::{median, quantile_of_sorted, sorted};
+use crate::trend::{Runs, SpeedPattern, runs_test, speed_pattern};
 
 /// One level of speed, or two.
 #[derive(Clone, Debug, PartialEq)]

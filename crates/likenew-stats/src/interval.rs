@@ -1,4 +1,5 @@
-//! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts.
+//! How far an estimate can be trusted: confidence intervals from few passes, from many values, and of counts; when to stop
+//! measuring; and how much a number differs from one time to the next though nothing changed.
 //!
 //! One value has no interval: it does not show how the next one would differ. The functions return `None`
 //! there, and a report has to say "measured once".
@@ -9,7 +10,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use statrs::distribution::{Binomial, ContinuousCDF as _, DiscreteCDF as _, Gamma, Normal, StudentsT};
 
-use super::summary::{mean, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
+use super::summary::{mean, median, quantile_of_sorted, refuse_nan, sorted, standard_deviation};
 
 /// The confidence of every interval that is reported without its level: 95 of 100 hold the truth. Chosen: the usual level.
 pub const CONFIDENCE_95: f64 = 0.95;
@@ -293,12 +294,116 @@ fn amplitude(values: &[f64], center: f64, wave: usize) -> f64 {
     (2.0 / count).sqrt() * values.iter().enumerate().map(along).sum::<f64>()
 }
 
+/// How precise a mean is wanted, and for how many passes at most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// Half the width of the interval over the mean, such as 0.02.
+    pub share: f64,
+    /// Confidence of the interval, such as 0.95.
+    pub confidence: f64,
+    /// No stopping before so many passes.
+    pub passes_min: usize,
+    /// No pass after so many.
+    pub passes_max: usize,
+}
+
+impl Goal {
+    /// Half the width of the interval over the mean, ±2%. Chosen: passes that vary by 5% mostly reach it
+    /// within [`PASSES_MAX`](Self::PASSES_MAX).
+    pub const SHARE: f64 = 0.02;
+    /// Fewer passes are too easily alike by chance.
+    pub const PASSES_MIN: usize = 5;
+    /// Passes that vary by 5% mostly reach ±2% before.
+    pub const PASSES_MAX: usize = 50;
+}
+
+impl Default for Goal {
+    fn default() -> Self {
+        Self {
+            share: Self::SHARE,
+            confidence: CONFIDENCE_95,
+            passes_min: Self::PASSES_MIN,
+            passes_max: Self::PASSES_MAX,
+        }
+    }
+}
+
+/// What to do after some passes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Precision {
+    /// Measure another pass.
+    More,
+    /// The mean is known as precisely as wanted.
+    Reached(Interval),
+    /// All passes are made, and the interval is wider than wanted.
+    Unreachable(Interval),
+}
+
+/// How many times as wide as Student's the interval is, as it is checked after every pass. Chosen by the
+/// coverage counted in `docs/explanation/method.md`.
+const INFLATION: f64 = 1.15;
+
+/// Whether these passes are enough: after the pattern of Chow and Robbins, "On the asymptotic theory of
+/// fixed-width sequential confidence intervals for the mean", Annals of Mathematical Statistics 36 (1965)
+/// 457–462. To be asked after every pass, with all passes so far.
+///
+/// # Panics
+/// When the goal asks for no positive share, a confidence not between 0 and 1, fewer than two passes, or fewer at most
+/// than at least; or when a pass is not a number.
+pub fn precision(passes: &[f64], goal: &Goal) -> Precision {
+    assert!(goal.share > 0.0, "a precision is a share above zero, not {}", goal.share);
+    assert!(
+        (2..=goal.passes_max).contains(&goal.passes_min),
+        "an interval takes 2 passes or more, not {} to {}",
+        goal.passes_min,
+        goal.passes_max
+    );
+    if passes.len() < goal.passes_min {
+        return Precision::More;
+    }
+    let center = mean(passes).expect("there are passes");
+    let interval = mean_interval(passes, goal.confidence).expect("two passes have an interval");
+    let half = INFLATION * (interval.high - interval.low) / 2.0;
+    let interval = Interval { low: center - half, high: center + half };
+    if half <= goal.share * center.abs() {
+        Precision::Reached(interval)
+    } else if passes.len() >= goal.passes_max {
+        Precision::Unreachable(interval)
+    } else {
+        Precision::More
+    }
+}
+
+/// The median of the absolute differences of two values of a normal distribution, in its standard deviations:
+/// √2 times its third quartile.
+const DIFFERENCE: f64 = 0.953_872_552_408_939_8;
+/// Differences that the assumed value counts as.
+const ASSUMED: usize = 2;
+
+/// The repeatability standard deviation (ISO 5725-1) of numbers in the order in which they were measured,
+/// from the differences of successive ones, so that what changes slowly is not taken for scatter (von Neumann
+/// et al., "The mean square successive difference", Annals of Mathematical Statistics 12 (1941) 153–162).
+/// Their median takes the place of the mean square, so that a repair or a failure between two of them does
+/// not count. `assumed` is the result without any number, and counts as two differences: one single
+/// difference moves nothing.
+///
+/// # Panics
+/// When a value is not a finite number.
+pub fn repeatability(values: &[f64], assumed: f64) -> f64 {
+    refuse_nan(values);
+    let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let all: Vec<f64> = differences.chain([assumed * DIFFERENCE; ASSUMED]).collect();
+    median(&all).expect("what was assumed is there") / DIFFERENCE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::interval::mean_interval;
     use crate::summary::median;
     use proptest::prelude::*;
+    use rand::SeedableRng as _;
+    use rand_distr::{Distribution as _, Normal};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use statrs::distribution::Poisson;
 
@@ -515,5 +620,64 @@ mod tests {
     #[should_panic(expected = "finite")]
     fn an_infinite_value_is_a_mistake() {
         let _ = window_interval(&[f64::INFINITY; 20], 0.95);
+    }
+
+    #[test]
+    fn equal_passes_suffice_from_the_least_number_on() {
+        let goal = Goal::default();
+        for count in 0..goal.passes_min {
+            assert_eq!(precision(&vec![7.0; count], &goal), Precision::More);
+        }
+        assert_eq!(
+            precision(&vec![7.0; goal.passes_min], &goal),
+            Precision::Reached(Interval { low: 7.0, high: 7.0 })
+        );
+    }
+
+    #[test]
+    fn scattered_passes_go_on_to_the_end() {
+        let goal = Goal { passes_max: 8, ..Goal::default() };
+        let passes = [100.0, 150.0, 60.0, 130.0, 90.0, 110.0, 70.0, 140.0];
+        assert!((1..8).all(|count| precision(&passes[..count], &goal) == Precision::More));
+        let Precision::Unreachable(interval) = precision(&passes, &goal) else { panic!() };
+        let student = mean_interval(&passes, 0.95).unwrap();
+        assert!(interval.low < student.low && interval.high > student.high);
+    }
+
+    #[test]
+    fn a_mean_of_zero_is_never_known_to_a_share_of_itself() {
+        let goal = Goal { passes_max: 6, ..Goal::default() };
+        assert!(matches!(precision(&[-1.0, 1.0, -1.0, 1.0, -1.0, 1.0], &goal), Precision::Unreachable(_)));
+    }
+
+    #[test]
+    #[should_panic(expected = "2 passes or more, not 9 to 5")]
+    fn a_goal_that_cannot_be_met_is_a_mistake() {
+        let _ = precision(&[1.0], &Goal { passes_min: 9, passes_max: 5, ..Goal::default() });
+    }
+
+    #[test]
+    fn nothing_known_is_what_was_assumed() {
+        for values in [&[][..], &[3.0], &[3.0, 9.0]] {
+            assert!((repeatability(values, 0.3) - 0.3).abs() < 1e-12, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn neither_a_drift_nor_one_jump_is_scatter() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let noise = Normal::new(0.0, 0.1).unwrap();
+        let mut scatters: Vec<f64> = Vec::new();
+        for _ in 0..200 {
+            let values: Vec<f64> = (0..40)
+                .map(|at| {
+                    let jump = if at >= 17 { 5.0 } else { 0.0 };
+                    0.005 * f64::from(at) + jump + noise.sample(&mut random)
+                })
+                .collect();
+            scatters.push(repeatability(&values, 0.3));
+        }
+        let middle = median(&scatters).unwrap();
+        assert!((0.09..0.115).contains(&middle), "{middle}");
     }
 }

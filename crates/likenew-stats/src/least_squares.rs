@@ -1,6 +1,10 @@
-//! Weighted linear least squares: the amount of each of a few known shapes in some values.
+//! Weighted linear least squares: the amount of each of a few known shapes in some values; the same without negative amounts, and
+//! with a knee to be found; and the limit that a series approaches.
 
 use nalgebra::{SMatrix, SVector};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+use super::interval::Interval;
 
 /// The result of a fit of `SHAPES` shapes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -78,9 +82,252 @@ pub(crate) fn quadratic<const SHAPES: usize>(inverse: &[[f64; SHAPES]; SHAPES], 
     dot(&inverse.map(|row| dot(&row, of)), of)
 }
 
+/// The amounts of `PARTS` parts in some values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PositiveSum<const PARTS: usize> {
+    /// The amount of each part, at least 0.
+    pub coefficients: [f64; PARTS],
+    /// Of the coefficients of all parts, per square of the scatter.
+    inverse: [[f64; PARTS]; PARTS],
+    /// Σ (ln(value/sum)/deviation)²: what the sum leaves unexplained.
+    pub squares: f64,
+    /// Values less parts with a coefficient above 0; at least 0.
+    pub freedom: usize,
+}
+
+/// Rounds of reweighting, at most; they settle to rounding after five or so.
+const ROUNDS_MAX: usize = 40;
+/// Relative change at which a fit counts as settled. Chosen: above rounding, far below any error of a
+/// measurement.
+const CONVERGENCE: f64 = 1e-9;
+
+/// Fits `values[i] ≈ Σ coefficient[k]·parts[i][k]` with coefficients of at least 0, where value *i* scatters
+/// by a share `deviations[i]` of itself: the quasi-likelihood of a variance that grows with the square of the
+/// mean (McCullagh & Nelder, "Generalized Linear Models", 1989, chapter 8, with the identity as link), by
+/// least squares reweighted until the sums settle. Relative errors count, so that a time of a microsecond
+/// weighs as much as one of a second. The parts with a coefficient above 0 are found by trying all of their
+/// combinations, which is exact for few parts.
+///
+/// `None` of fewer values than parts used, or when no combination can be distinguished at these values.
+///
+/// # Panics
+/// When there are not as many rows of parts, values and deviations, or a value or deviation is not above 0.
+pub fn positive_sum<const PARTS: usize>(
+    parts: &[[f64; PARTS]],
+    values: &[f64],
+    deviations: &[f64],
+) -> Option<PositiveSum<PARTS>> {
+    assert!(
+        parts.len() == values.len() && values.len() == deviations.len(),
+        "each value has parts and a deviation"
+    );
+    assert!(
+        values.iter().chain(deviations).all(|of| *of > 0.0 && of.is_finite()),
+        "relative errors are of positive numbers"
+    );
+    let mut around = values.to_vec();
+    let mut best = None;
+    for _ in 0..ROUNDS_MAX {
+        let weights: Vec<f64> =
+            around.iter().zip(deviations).map(|(sum, share)| (sum * share).powi(-2)).collect();
+        let (used, fit) = best_combination(parts, values, &weights)?;
+        let sums: Vec<f64> = parts.iter().map(|row| dot(&fit.coefficients, row)).collect();
+        if sums.iter().any(|sum| *sum <= 0.0) {
+            return None;
+        }
+        let moved = sums.iter().zip(&around).map(|(new, old)| (new / old).ln().abs()).fold(0.0, f64::max);
+        around = sums;
+        best = Some((used, fit, weights));
+        if moved < CONVERGENCE {
+            break;
+        }
+    }
+    let (used, fit, weights) = best?;
+    let squares = values
+        .iter()
+        .zip(&around)
+        .zip(deviations)
+        .map(|((value, sum), share)| ((value / sum).ln() / share).powi(2));
+    let inverse =
+        least_squares(parts, values, &weights, usable(parts)).map_or(fit.inverse, |all| all.inverse);
+    let count = used.iter().filter(|used| **used).count();
+    Some(PositiveSum {
+        coefficients: fit.coefficients,
+        inverse,
+        squares: squares.sum(),
+        freedom: values.len().checked_sub(count)?,
+    })
+}
+
+/// Parts that are in any of the values at all.
+fn usable<const PARTS: usize>(parts: &[[f64; PARTS]]) -> [bool; PARTS] {
+    std::array::from_fn(|part| parts.iter().any(|row| row[part] != 0.0))
+}
+
+/// The combination of parts that leaves least among those without a negative coefficient.
+fn best_combination<const PARTS: usize>(
+    parts: &[[f64; PARTS]],
+    values: &[f64],
+    weights: &[f64],
+) -> Option<([bool; PARTS], LeastSquares<PARTS>)> {
+    let usable = usable(parts);
+    let is_possible = |fit: &LeastSquares<PARTS>| fit.coefficients.iter().all(|of| *of >= 0.0);
+    // Nothing leaves less than all parts together.
+    if let Some(fit) = least_squares(parts, values, weights, usable).filter(is_possible) {
+        return Some((fit.coefficients.map(|of| of > 0.0), fit));
+    }
+    let combinations = (1u32..1 << PARTS).map(|bits| std::array::from_fn(|part| bits >> part & 1 == 1));
+    let possible =
+        combinations.filter(|used: &[bool; PARTS]| (0..PARTS).all(|part| usable[part] || !used[part]));
+    let fits = possible.filter_map(|used| Some((used, least_squares(parts, values, weights, used)?)));
+    fits.filter(|(_, fit)| is_possible(fit))
+        .min_by(|(_, one), (_, other)| one.squares.total_cmp(&other.squares))
+}
+
+impl<const PARTS: usize> PositiveSum<PARTS> {
+    /// The sum where there is so much of each part.
+    pub fn at(&self, parts: &[f64; PARTS]) -> f64 {
+        dot(&self.coefficients, parts)
+    }
+
+    /// How many times as much as the given deviations the values scatter around the sum; `None` without a
+    /// degree of freedom.
+    pub fn scatter(&self) -> Option<f64> {
+        (self.freedom > 0).then(|| (self.squares / self.freedom as f64).sqrt())
+    }
+
+    /// The interval of a coefficient by Student's distribution, with the scatter that was seen; no end is
+    /// below 0. `None` without a degree of freedom.
+    pub fn interval(&self, part: usize, confidence: f64) -> Option<Interval> {
+        let only = std::array::from_fn(|index| f64::from(u8::from(index == part)));
+        self.interval_at(&only, confidence)
+    }
+
+    /// The interval of the sum where there is so much of each part; as [`Self::interval`].
+    pub fn interval_at(&self, parts: &[f64; PARTS], confidence: f64) -> Option<Interval> {
+        let deviation = quadratic(&self.inverse, parts).max(0.0).sqrt() * self.scatter()?;
+        let student = StudentsT::new(0.0, 1.0, self.freedom as f64).expect("there is a degree of freedom");
+        let half = student.inverse_cdf((1.0 + confidence) / 2.0) * deviation;
+        let center = self.at(parts);
+        Some(Interval { low: (center - half).max(0.0), high: center + half })
+    }
+}
+
+/// The best candidate, and all that are as good within the scatter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile<const PARTS: usize> {
+    /// The best of the candidates.
+    pub shape: f64,
+    /// How much of each part there is with it.
+    pub sum: PositiveSum<PARTS>,
+    /// The candidates that cannot be distinguished from it at the confidence asked for, itself included, in
+    /// ascending order.
+    pub possible: Vec<(f64, PositiveSum<PARTS>)>,
+}
+
+/// Tries all `candidates`: `parts(candidate, index)` are the parts of the value of that index. A candidate is
+/// possible when it leaves no more than (1 + *t*²/*f*) times the least squares, where *f* are the degrees of
+/// freedom with one taken for the candidate itself: the region that the ratio of likelihoods gives (Bates &
+/// Watts, "Nonlinear Regression Analysis", 1988, chapter 6).
+///
+/// `None` where no candidate can be fitted with a degree of freedom to spare.
+///
+/// # Panics
+/// As [`positive_sum`] does.
+pub fn profile<const PARTS: usize>(
+    candidates: &[f64],
+    parts: impl Fn(f64, usize) -> [f64; PARTS],
+    values: &[f64],
+    deviations: &[f64],
+    confidence: f64,
+) -> Option<Profile<PARTS>> {
+    let fit = |candidate: &f64| {
+        let rows: Vec<[f64; PARTS]> = (0..values.len()).map(|index| parts(*candidate, index)).collect();
+        Some((*candidate, positive_sum(&rows, values, deviations)?))
+    };
+    let mut fits: Vec<(f64, PositiveSum<PARTS>)> = candidates.iter().filter_map(fit).collect();
+    let (shape, mut sum) =
+        *fits.iter().min_by(|(_, one), (_, other)| one.squares.total_cmp(&other.squares))?;
+    // The candidate was chosen by the same values.
+    sum.freedom = sum.freedom.checked_sub(1).filter(|freedom| *freedom > 0)?;
+    let student = StudentsT::new(0.0, 1.0, sum.freedom as f64).expect("there is a degree of freedom");
+    let t = student.inverse_cdf((1.0 + confidence) / 2.0);
+    let limit = sum.squares * (1.0 + t * t / sum.freedom as f64);
+    fits.retain(|(_, fit)| fit.squares <= limit);
+    fits.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    fits.iter_mut().for_each(|(_, fit)| fit.freedom = fit.freedom.saturating_sub(1));
+    Some(Profile { shape, sum, possible: fits })
+}
+
+impl<const PARTS: usize> Profile<PARTS> {
+    /// From the least candidate that is possible to the greatest.
+    pub fn shape_interval(&self) -> Interval {
+        let ends = (self.possible.first(), self.possible.last());
+        let at = |end: Option<&(f64, PositiveSum<PARTS>)>| end.map_or(self.shape, |(shape, _)| *shape);
+        Interval { low: at(ends.0), high: at(ends.1) }
+    }
+
+    /// The interval of a coefficient: all that it may be with any possible candidate.
+    pub fn interval(&self, part: usize, confidence: f64) -> Option<Interval> {
+        let own = self.sum.interval(part, confidence)?;
+        let all = self.possible.iter().filter_map(|(_, fit)| fit.interval(part, confidence));
+        Some(
+            all.fold(own, |whole, of| Interval { low: whole.low.min(of.low), high: whole.high.max(of.high) }),
+        )
+    }
+}
+
+/// Parts of a line that starts at an ordinate and has one slope up to a knee and another from there on.
+pub fn broken_line(x: f64, knee: f64) -> [f64; 3] {
+    [1.0, x.min(knee), (x - knee).max(0.0)]
+}
+
+/// The limit of a series of the form v∞ − a·rᵏ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Approach {
+    /// The limit v∞.
+    pub limit: f64,
+    /// The remaining distance, as a share of the limit.
+    pub remaining: f64,
+}
+
+/// Ratio assumed for two values, which cannot show how fast they approach anything. Chosen: each step halves
+/// what is left.
+const RATIO_UNKNOWN: f64 = 0.5;
+/// A ratio above this is no approach. Chosen: it could not be distinguished from a drift.
+const RATIO_MAX: f64 = 0.95;
+
+/// The limit by the last three values, for which v∞ − a·rᵏ has one solution (A. C. Aitken, "On Bernoulli's
+/// Numerical Solution of Algebraic Equations", Proceedings of the Royal Society of Edinburgh 46, 1926); by
+/// two values with an assumed ratio. `None` of fewer values, and where steps do not become smaller. Steps
+/// that go up and down are scatter around the mean of the last two.
+///
+/// # Panics
+/// When a value is not a number.
+pub fn approach(values: &[f64]) -> Option<Approach> {
+    crate::summary::refuse_nan(values);
+    let (limit, last) = match *values {
+        [.., first, second, third] => {
+            let (before, step) = (second - first, third - second);
+            let limit = match step / before {
+                // Nothing moves any more, or never did.
+                _ if step == 0.0 => third,
+                ratio if ratio < 0.0 => f64::midpoint(second, third),
+                ratio if ratio <= RATIO_MAX => third + step * ratio / (1.0 - ratio),
+                _ => return None,
+            };
+            (limit, third)
+        }
+        [first, second] => (second + (second - first) * RATIO_UNKNOWN / (1.0 - RATIO_UNKNOWN), second),
+        _ => return None,
+    };
+    (limit > 0.0).then(|| Approach { limit, remaining: (limit - last).abs() / limit })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn an_exact_line_comes_back_whatever_the_units() {
@@ -110,5 +357,135 @@ mod tests {
         assert_eq!(least_squares(&[[0.0, 2.0]; 5], &[1.0; 5], &[1.0; 5], [true; 2]), None);
         assert_eq!(least_squares(&shapes, &[1.0; 3], &[1.0; 3], [false; 2]), None);
         assert_eq!(least_squares::<1>(&[], &[], &[], [true]), None);
+    }
+
+    fn times(access: f64, per_byte: f64) -> (Vec<[f64; 2]>, Vec<f64>) {
+        let parts: Vec<[f64; 2]> = (9..30).map(|power| [1.0, f64::from(1u32 << power)]).collect();
+        let values = parts.iter().map(|row| access + per_byte * row[1]).collect();
+        (parts, values)
+    }
+
+    #[test]
+    fn six_decades_of_times_give_both_ends_back() {
+        let (parts, values) = times(447_000.0, 7.63);
+        let fit = positive_sum(&parts, &values, &[0.01; 21]).unwrap();
+        assert!((fit.coefficients[0] / 447_000.0 - 1.0).abs() < 1e-9, "{fit:?}");
+        assert!((fit.coefficients[1] / 7.63 - 1.0).abs() < 1e-9 && fit.freedom == 19, "{fit:?}");
+    }
+
+    #[test]
+    fn a_part_that_would_be_negative_is_none() {
+        let parts: Vec<[f64; 2]> = (1..8).map(|x| [1.0, f64::from(x)]).collect();
+        let values: Vec<f64> = (1..8).map(|x| f64::from(x * x)).collect();
+        let fit = positive_sum(&parts, &values, &[0.1; 7]).unwrap();
+        assert_eq!((fit.coefficients[0], fit.freedom), (0.0, 6));
+        assert_eq!(fit.interval(0, 0.95).unwrap().low, 0.0);
+    }
+
+    #[test]
+    fn too_few_values_have_no_interval() {
+        let fit = positive_sum(&[[1.0, 1.0], [1.0, 2.0]], &[3.0, 5.0], &[0.1; 2]).unwrap();
+        assert_eq!((fit.scatter(), fit.interval(0, 0.95)), (None, None));
+        assert_eq!(positive_sum(&[[1.0, 1.0]], &[3.0], &[0.1]).map(|fit| fit.freedom), Some(0));
+        assert_eq!(positive_sum::<2>(&[], &[], &[]), None);
+        assert_eq!(positive_sum(&[[0.0]; 3], &[1.0; 3], &[0.1; 3]), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "positive numbers")]
+    fn a_value_of_zero_is_a_mistake() {
+        let _ = positive_sum(&[[1.0]; 2], &[0.0, 1.0], &[0.1; 2]);
+    }
+
+    proptest! {
+        #[test]
+        fn units_do_not_matter(noise in prop::collection::vec(0.7..1.4f64, 21), unit in 1e-6..1e6f64) {
+            let (parts, values) = times(2e6, 12.0);
+            let values: Vec<f64> = values.iter().zip(&noise).map(|(value, noise)| value * noise).collect();
+            let scaled: Vec<f64> = values.iter().map(|value| value * unit).collect();
+            let one = positive_sum(&parts, &values, &[0.1; 21]).unwrap();
+            let other = positive_sum(&parts, &scaled, &[0.1; 21]).unwrap();
+            prop_assert!((other.coefficients[1] / (one.coefficients[1] * unit) - 1.0).abs() < 1e-6);
+            prop_assert!(one.interval(1, 0.95).unwrap().contains(one.coefficients[1]));
+        }
+    }
+
+    #[test]
+    fn a_knee_is_found_where_it_is() {
+        let x: Vec<f64> = (0..18).map(|power| f64::from(1u32 << power)).collect();
+        let values: Vec<f64> = x.iter().map(|x| 50.0 + x.min(512.0) + 7.0 * (x - 512.0).max(0.0)).collect();
+        let found = profile(&x[1..17], |knee, index| broken_line(x[index], knee), &values, &[0.01; 18], 0.95)
+            .unwrap();
+        assert_eq!((found.shape, found.shape_interval()), (512.0, Interval { low: 512.0, high: 512.0 }));
+        let [start, before, after] = found.sum.coefficients;
+        assert!((start - 50.0).abs() < 1e-6 && (before - 1.0).abs() < 1e-6 && (after - 7.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn what_is_not_distinguished_is_kept() {
+        // A straight line has its knee anywhere.
+        let x: Vec<f64> = (1..20).map(f64::from).collect();
+        let values: Vec<f64> = x
+            .iter()
+            .enumerate()
+            .map(|(index, x)| (3.0 + x) * (1.0 + 0.02 * (index * 7 % 5) as f64))
+            .collect();
+        let found = profile(&x[2..17], |knee, index| broken_line(x[index], knee), &values, &[0.02; 19], 0.95)
+            .unwrap();
+        assert!(found.possible.len() > 10, "{found:?}");
+        let (own, all) = (found.sum.interval(2, 0.95).unwrap(), found.interval(2, 0.95).unwrap());
+        assert!(all.low <= own.low && own.high <= all.high && all.contains(1.0), "{own:?} {all:?}");
+    }
+
+    #[test]
+    fn without_freedom_or_candidates_there_is_none() {
+        let parts = |knee: f64, index: usize| broken_line(index as f64 + 1.0, knee);
+        assert_eq!(profile(&[2.0], parts, &[1.0, 2.0, 3.0, 5.0], &[0.1; 4], 0.95), None);
+        assert_eq!(profile(&[], parts, &[1.0; 9], &[0.1; 9], 0.95), None);
+    }
+
+    #[test]
+    fn a_geometric_approach_is_solved_exactly() {
+        let values: Vec<f64> = (0..5).map(|step| 80.0 - 40.0 * 0.3f64.powi(step)).collect();
+        for length in 3..=5 {
+            let found = approach(&values[..length]).unwrap();
+            let left = 40.0 * 0.3f64.powi(length as i32 - 1) / 80.0;
+            assert!((found.limit - 80.0).abs() < 1e-9 && (found.remaining - left).abs() < 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn two_values_leave_as_much_as_their_step() {
+        let found = approach(&[40.0, 70.0]).unwrap();
+        assert!((found.limit - 100.0).abs() < 1e-9 && (found.remaining - 0.3).abs() < 1e-9);
+        assert!(approach(&[75.0, 75.0]).unwrap().remaining < 1e-12);
+    }
+
+    #[test]
+    fn what_has_arrived_has_nothing_left_to_go() {
+        assert_eq!(approach(&[39.5, 75.2, 75.2]).unwrap(), Approach { limit: 75.2, remaining: 0.0 });
+        assert_eq!(approach(&[75.0, 75.0, 75.0]).unwrap().remaining, 0.0);
+        // Scatter is half of its last step from its mean.
+        let found = approach(&[74.0, 76.0, 75.0]).unwrap();
+        assert!((found.limit - 75.5).abs() < 1e-9 && found.remaining < 0.01);
+    }
+
+    #[test]
+    fn growing_steps_and_too_few_values_have_no_limit() {
+        for values in [&[][..], &[1.0], &[1.0, 2.0, 4.0], &[4.0, 3.0, 1.0], &[1.0, 2.0, 3.0]] {
+            assert_eq!(approach(values), None, "{values:?}");
+        }
+        assert_eq!(approach(&[10.0, 4.0]), None, "a speed does not fall below 0");
+        assert_eq!(approach(&[0.0, 0.0, 0.0]), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_limit_is_found_wherever_it_lies(limit in 1.0..1e9f64, start in 0.1..3.0f64, ratio in 0.0..0.9f64) {
+            let values: Vec<f64> = (0..3).map(|step| limit * (1.0 - (1.0 - start) * ratio.powi(step))).collect();
+            if let Some(found) = approach(&values) {
+                proptest::prop_assert!((found.limit / limit - 1.0).abs() < 1e-6);
+            }
+        }
     }
 }

@@ -8,24 +8,14 @@
 //!
 //! This crate never sees a drive, a clock or a file, and imports no other of the workspace.
 
-pub mod approach;
 pub mod bimodality;
 pub mod broken_line;
 pub mod change_points;
 pub mod hold_out;
 pub mod interval;
 pub mod least_squares;
-pub mod level_change;
 pub mod period;
-pub mod positive_sum;
-pub mod precision;
-pub mod profile;
-pub mod rank_correlation;
 pub mod recurrence;
-pub mod repeatability;
-pub mod runs_test;
-pub mod speed_pattern;
-pub mod spikes;
 pub mod stalls;
 pub mod steady_state;
 pub mod summary;

@@ -3,8 +3,15 @@
 //!
 //! The rule is kept to the letter. It is a convention, not a test: `docs/explanation/method.md` counts how
 //! often it calls steady what still falls.
+//!
+//! And when a number that is measured again and again changed for good, and by how much.
 
-use crate::summary::{maximum, mean, minimum};
+use std::ops::Range;
+
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+
+use super::interval::{CONFIDENCE_99, Interval, repeatability};
+use super::summary::{maximum, mean, minimum, refuse_nan};
 
 /// Rounds of the measurement window.
 pub const ROUNDS: usize = 5;
@@ -71,10 +78,115 @@ fn slope(window: &[f64]) -> f64 {
     products / squares
 }
 
+/// Degrees of freedom of the assumed scatter: two differences, as in [`crate::repeatability`].
+const ASSUMED: f64 = 2.0;
+
+/// A change of level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelChange {
+    /// Index of the first value of the new level.
+    pub at: usize,
+    /// The new level less the old one.
+    pub difference: f64,
+    /// Where the difference is, at the confidence that was asked for; it never contains 0.
+    pub interval: Interval,
+}
+
+/// The changes of level of numbers in the order in which they were measured, the earliest first. `assumed` is their scatter
+/// (a standard deviation) before any of them has shown it.
+///
+/// A series is cut in two where the means of both parts differ most in units of their standard error, if that is significant;
+/// both parts are then cut alike (binary segmentation: Scott and Knott, "A cluster analysis method for grouping means in the
+/// analysis of variance", Biometrics 30 (1974) 507–512). The cuts are
+/// candidates at 99%: until the parts are known the scatter is [`repeatability`], which a
+/// change of level hardly touches; then it is that of the values around the means of their parts, with the assumed one counted
+/// as two more values. As a place is chosen among n − 1, each change is tested at (1 − confidence)/(n − 1) (Bonferroni), and its
+/// interval is as wide as that.
+///
+/// # Panics
+/// When a value is not a number, `assumed` is not above 0, or `confidence` is not between 0 and 1.
+pub fn level_changes(values: &[f64], assumed: f64, confidence: f64) -> Vec<LevelChange> {
+    refuse_nan(values);
+    assert!(assumed > 0.0, "no number repeats exactly");
+    assert!(confidence > 0.0 && confidence < 1.0, "a confidence is between 0 and 1, not {confidence}");
+    if values.len() < 2 {
+        return Vec::new();
+    }
+    let steps = (values.len() - 1) as f64;
+    let tail = (1.0 - confidence) / steps / 2.0;
+    let known = Scatter { deviation: repeatability(values, assumed), freedom: ASSUMED + EFFICIENCY * steps };
+    let mut ends = vec![0];
+    cut(values, 0..values.len(), known.reach((1.0 - CONFIDENCE_99) / 2.0), &mut ends);
+    ends.push(values.len());
+    let parts: Vec<&[f64]> = ends.windows(2).map(|end| &values[end[0]..end[1]]).collect();
+    let squares: f64 =
+        parts.iter().map(|part| part.iter().map(|value| (value - center(part)).powi(2)).sum::<f64>()).sum();
+    let freedom = ASSUMED + (values.len() - parts.len()) as f64;
+    let within = Scatter { deviation: ((ASSUMED * assumed.powi(2) + squares) / freedom).sqrt(), freedom };
+    let changes = parts.windows(2).zip(&ends[1..]).map(|(pair, at)| {
+        let (difference, error) = difference(pair[0], pair[1]);
+        let half = within.reach(tail) * error;
+        LevelChange {
+            at: *at,
+            difference,
+            interval: Interval { low: difference - half, high: difference + half },
+        }
+    });
+    changes.filter(|change| !change.interval.contains(0.0)).collect()
+}
+
+/// What differences of successive values tell of their scatter, by their median, of what the values themselves would tell:
+/// the median of absolute values of a normal distribution has an efficiency of 0.37, and such differences one of 2/3.
+const EFFICIENCY: f64 = 0.25;
+
+/// A standard deviation, and how many degrees of freedom it is known with.
+struct Scatter {
+    deviation: f64,
+    freedom: f64,
+}
+
+impl Scatter {
+    /// How far an estimate of standard error 1 may be off, with this probability beyond each end.
+    fn reach(&self, tail: f64) -> f64 {
+        let student = StudentsT::new(0.0, 1.0, self.freedom).expect("there are degrees of freedom");
+        student.inverse_cdf(1.0 - tail) * self.deviation
+    }
+}
+
+/// Adds the places at which a part of the series is cut.
+fn cut(values: &[f64], range: Range<usize>, reach: f64, ends: &mut Vec<usize>) {
+    let part = &values[range.clone()];
+    let cuts = (1..part.len()).map(|at| {
+        let (difference, error) = difference(&part[..at], &part[at..]);
+        (at, difference.abs() / error)
+    });
+    let Some((at, significance)) = cuts.max_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+    if significance <= reach {
+        return;
+    }
+    let at = range.start + at;
+    cut(values, range.start..at, reach, ends);
+    ends.push(at);
+    cut(values, at..range.end, reach, ends);
+}
+
+/// Of two means, with its standard error where the scatter is 1.
+fn difference(before: &[f64], after: &[f64]) -> (f64, f64) {
+    let error = (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
+    (center(after) - center(before), error)
+}
+
+fn center(part: &[f64]) -> f64 {
+    mean(part).expect("a part has values")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use rand::SeedableRng as _;
+    use rand_distr::{Distribution as _, Normal};
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
     fn both_limits_are_limits_and_belong_to_it() {
@@ -131,5 +243,63 @@ mod tests {
             prop_assert!((window.slope_share - turned.slope_share).abs() < 1e-9);
             prop_assert!(window.range_share >= window.slope_share / 2.0);
         }
+    }
+
+    /// Series of this many runs, whose scatter is `scatter` and whose level changes by `step` at `at`.
+    fn series(count: usize, scatter: f64, at: usize, step: f64, seed: u64) -> Vec<f64> {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let noise = Normal::new(0.0, scatter).unwrap();
+        (0..count).map(|index| noise.sample(&mut random) + if index >= at { step } else { 0.0 }).collect()
+    }
+
+    fn share(of: impl Fn(u64) -> bool) -> f64 {
+        (0..400).filter(|seed| of(*seed)).count() as f64 / 400.0
+    }
+
+    #[test]
+    fn a_drive_that_did_not_change_seldom_shows_a_change() {
+        for (scatter, counts) in [(0.005, &[2, 3, 8, 30][..]), (0.04, &[2, 3, 8, 30]), (0.3, &[8, 30])] {
+            for count in counts {
+                let wrong = share(|seed| {
+                    !level_changes(&series(*count, scatter, 0, 0.0, seed), 0.04, 0.95).is_empty()
+                });
+                // One in twenty, and what 400 series may differ from that.
+                assert!(wrong <= 0.06, "{scatter} {count}: {wrong}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_change_is_found_where_it_is() {
+        let found = share(|seed| {
+            let changes = level_changes(&series(12, 0.03, 7, -0.13, seed), 0.04, 0.95);
+            matches!(changes[..], [LevelChange { at: 6..=8, .. }])
+        });
+        assert!(found > 0.9, "{found}");
+        let covered = share(|seed| {
+            let changes = level_changes(&series(12, 0.03, 7, -0.2, seed), 0.04, 0.95);
+            changes.first().is_some_and(|change| change.interval.contains(-0.2))
+        });
+        assert!(covered > 0.95, "{covered}");
+    }
+
+    #[test]
+    fn a_fall_and_its_repair_are_two_changes() {
+        let mut values = series(15, 0.02, 5, -0.5, 1);
+        values[10..].iter_mut().for_each(|value| *value += 0.5);
+        let changes = level_changes(&values, 0.04, 0.95);
+        let places: Vec<(usize, bool)> =
+            changes.iter().map(|change| (change.at, change.difference > 0.0)).collect();
+        assert_eq!(places, [(5, false), (10, true)]);
+    }
+
+    #[test]
+    fn two_runs_show_a_change_only_if_it_is_large() {
+        assert_eq!(level_changes(&[0.0, -0.3], 0.04, 0.95), []);
+        let [change] = level_changes(&[0.0, -0.6], 0.04, 0.95)[..] else { panic!() };
+        // t(0.975, 2) = 4.3027 times 0.04·√2.
+        assert!((change.interval.high - (-0.6 + 4.3027 * 0.04 * 2f64.sqrt())).abs() < 1e-4, "{change:?}");
+        assert_eq!(level_changes(&[], 0.04, 0.95), []);
+        assert_eq!(level_changes(&[1.0], 0.04, 0.95), []);
     }
 }

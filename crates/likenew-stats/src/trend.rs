@@ -1,8 +1,11 @@
-//! Whether a series rises or falls along its order, and how steeply.
+//! Order: whether a series rises or falls along it, and how steeply, what course it takes, whether one quantity rises with
+//! another, and whether two kinds of things come in runs.
 
 use statrs::distribution::{ContinuousCDF as _, Normal};
+use statrs::function::factorial::ln_binomial;
 
-use crate::summary::{median, refuse_nan, sorted};
+use super::interval::{CONFIDENCE_95, Interval};
+use super::summary::{mean, median, quantile_of_sorted, refuse_nan, sorted};
 
 /// A straight line through a series, and whether there is a trend at all.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,9 +92,220 @@ fn mann_kendall(values: &[f64]) -> f64 {
     2.0 * Normal::standard().sf(z)
 }
 
+/// How far the order of one series is the order of another.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correlation {
+    /// Spearman's ρ: 1 for the same order, −1 for the reverse, 0 for no order.
+    pub value: f64,
+    /// The interval at 95 %.
+    pub interval: Interval,
+}
+
+/// Of fewer pairs than this the interval says next to nothing.
+pub const PAIRS_MIN: usize = 10;
+
+/// The rank correlation of pairs (Spearman, "The proof and measurement of association between two things", American
+/// Journal of Psychology 15 (1904) 72–101), equal values sharing the mean of their ranks. The interval is that of
+/// Fisher's transformation with the variance (1 + ρ²/2)/(n − 3) of Bonett and Wright, "Sample size requirements for
+/// estimating Pearson, Kendall and Spearman correlations", Psychometrika 65 (2000) 23–28. `None` below [`PAIRS_MIN`]
+/// pairs, or when all values of a series are equal.
+///
+/// # Panics
+/// When the series are of different lengths, or a value is not a number.
+pub fn rank_correlation(one: &[f64], other: &[f64]) -> Option<Correlation> {
+    assert_eq!(one.len(), other.len(), "values come in pairs");
+    if one.len() < PAIRS_MIN {
+        return None;
+    }
+    let value = product_moment(&ranks(one), &ranks(other))?;
+    // At ±1 the transformation is infinite.
+    let transformed = value.clamp(-1.0 + 1e-12, 1.0 - 1e-12).atanh();
+    let z = Normal::standard().inverse_cdf((1.0 + CONFIDENCE_95) / 2.0);
+    let half = z * ((1.0 + value * value / 2.0) / (one.len() as f64 - 3.0)).sqrt();
+    let interval = Interval { low: (transformed - half).tanh(), high: (transformed + half).tanh() };
+    Some(Correlation { value, interval })
+}
+
+/// The rank of each value from 1 on; equal values share the mean of theirs.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    refuse_nan(values);
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
+    let mut ranks = vec![0.0; values.len()];
+    let mut before = 0;
+    for equal in order.chunk_by(|a, b| values[*a] == values[*b]) {
+        let shared = before as f64 + (equal.len() as f64 + 1.0) / 2.0;
+        equal.iter().for_each(|index| ranks[*index] = shared);
+        before += equal.len();
+    }
+    ranks
+}
+
+fn product_moment(one: &[f64], other: &[f64]) -> Option<f64> {
+    let centered = |values: &[f64]| {
+        let center = mean(values)?;
+        Some(values.iter().map(|value| value - center).collect::<Vec<f64>>())
+    };
+    let (one, other) = (centered(one)?, centered(other)?);
+    let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+    let scale = (product(&one, &one) * product(&other, &other)).sqrt();
+    (scale > 0.0).then(|| product(&one, &other) / scale)
+}
+
+/// How often a sequence of two kinds changes from one to the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Runs {
+    /// Runs that were counted: one more than the changes.
+    pub observed: usize,
+    /// Runs to be expected if the order were random.
+    pub expected: f64,
+    /// The probability of so few runs, or fewer, if the order were random.
+    pub p_value: f64,
+}
+
+impl Runs {
+    /// At a smaller probability than this, [`Runs::is_clustered`] holds.
+    pub const SIGNIFICANCE: f64 = 0.01;
+
+    /// Whether equal things come together more than chance would have it.
+    pub fn is_clustered(&self) -> bool {
+        self.p_value < Self::SIGNIFICANCE
+    }
+}
+
+/// The exact one-sided runs test against clustering (Wald and Wolfowitz, "On a test whether two samples are from the
+/// same population", Annals of Mathematical Statistics 11 (1940) 147–162). `None` unless both kinds occur.
+pub fn runs_test(kinds: &[bool]) -> Option<Runs> {
+    let ones = kinds.iter().filter(|kind| **kind).count();
+    let others = kinds.len() - ones;
+    if ones == 0 || others == 0 {
+        return None;
+    }
+    let observed = 1 + kinds.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    let expected = 1.0 + 2.0 * ones as f64 * others as f64 / kinds.len() as f64;
+    let p_value = (2..=observed).map(|runs| probability(runs, ones, others)).sum::<f64>().min(1.0);
+    Some(Runs { observed, expected, p_value })
+}
+
+/// The probability of exactly so many runs of `a` and `b` things in random order.
+fn probability(runs: usize, a: usize, b: usize) -> f64 {
+    let half = runs / 2;
+    let orders = ln_binomial((a + b) as u64, a as u64);
+    if runs.is_multiple_of(2) {
+        2.0 * (ln_cuts(a, half) + ln_cuts(b, half) - orders).exp()
+    } else {
+        (ln_cuts(a, half + 1) + ln_cuts(b, half) - orders).exp()
+            + (ln_cuts(a, half) + ln_cuts(b, half + 1) - orders).exp()
+    }
+}
+
+/// The logarithm of the number of ways to cut `count` things into `runs` runs.
+fn ln_cuts(count: usize, runs: usize) -> f64 {
+    if runs > count { f64::NEG_INFINITY } else { ln_binomial(count as u64 - 1, runs as u64 - 1) }
+}
+
+/// What a series of speeds does from its first value to its last.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SpeedPattern {
+    /// It stays: [`spread`] is at most [`SPREAD_FLAT_MAX`].
+    Flat,
+    /// It follows a straight line.
+    Sloping(Trend),
+    /// It changes once from one level to another.
+    Stepped(Step),
+    /// It varies more than a flat one, and neither a line nor a step explains it.
+    Uneven,
+}
+
+/// One change of level.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Step {
+    /// Index of the first value after it.
+    pub at: usize,
+    /// Median before it.
+    pub before: f64,
+    /// Median from it on.
+    pub after: f64,
+}
+
+/// A series whose 95th percentile is at most this many times its 5th counts as flat. Values scattered by 6.8 %
+/// (normal, one standard deviation) just reach it.
+pub const SPREAD_FLAT_MAX: f64 = 1.25;
+/// A line or a step has to remove at least this share of the absolute deviations from the median. The best
+/// step removes half of those of a straight line, so a lower limit could not distinguish the two.
+const EXPLAINED_MIN: f64 = 0.5;
+/// A line counts only when values in random order would be as steady with less than this probability. Chosen:
+/// one series in a thousand.
+const TREND_SIGNIFICANCE: f64 = 0.001;
+/// A level has at least so many values.
+const LEVEL_MIN: usize = 3;
+
+/// How far a series is spread: its 95th over its 5th percentile, so that one value in twenty at either end may stand
+/// apart. 1 is perfectly even. `None` of nothing, or when the 5th percentile is not above zero.
+///
+/// # Panics
+/// When a value is not a number.
+pub fn spread(values: &[f64]) -> Option<f64> {
+    let sorted = sorted(values);
+    let low = quantile_of_sorted(&sorted, 0.05).filter(|low| *low > 0.0)?;
+    Some(quantile_of_sorted(&sorted, 0.95)? / low)
+}
+
+/// What a series does along its order. `None` below [`VALUES_MIN`] values.
+///
+/// A line and a step are fitted, and the one that removes more of the absolute deviations from the median is
+/// named if it removes at least half.
+///
+/// # Panics
+/// When a value is not a finite number.
+pub fn speed_pattern(values: &[f64]) -> Option<SpeedPattern> {
+    let line = trend(values)?;
+    if spread(values).is_some_and(|spread| spread <= SPREAD_FLAT_MAX) {
+        return Some(SpeedPattern::Flat);
+    }
+    let step = step(values);
+    let level = median(values)?;
+    let explained =
+        |fit: &dyn Fn(usize) -> f64| 1.0 - deviations(values, fit) / deviations(values, &|_| level);
+    let by_line = explained(&|index| line.at(index));
+    let by_step = explained(&|index| if index < step.at { step.before } else { step.after });
+    Some(if by_step >= EXPLAINED_MIN && by_step > by_line {
+        SpeedPattern::Stepped(step)
+    } else if by_line >= EXPLAINED_MIN && line.p_value < TREND_SIGNIFICANCE {
+        SpeedPattern::Sloping(line)
+    } else {
+        SpeedPattern::Uneven
+    })
+}
+
+/// The sum of absolute deviations from a fit.
+fn deviations(values: &[f64], fit: &dyn Fn(usize) -> f64) -> f64 {
+    values.iter().enumerate().map(|(index, value)| (value - fit(index)).abs()).sum()
+}
+
+/// The best single change of level: where the squares between the two sides are largest.
+fn step(values: &[f64]) -> Step {
+    const { assert!(VALUES_MIN >= 2 * LEVEL_MIN) };
+    let (center, count) = (mean(values).expect("there are values"), values.len());
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, LEVEL_MIN));
+    for at in 1..=count - LEVEL_MIN {
+        sum += values[at - 1] - center;
+        let between = sum * sum * count as f64 / (at as f64 * (count - at) as f64);
+        if at >= LEVEL_MIN && between > best.0 {
+            best = (between, at);
+        }
+    }
+    let at = best.1;
+    let level = |side: &[f64]| median(side).expect("a level has values");
+    Step { at, before: level(&values[..at]), after: level(&values[at..]) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use rand::SeedableRng as _;
+    use rand_xoshiro::Xoshiro256PlusPlus;
 
     #[test]
     fn a_line_is_found_exactly_and_outliers_do_not_move_it() {
@@ -133,5 +347,132 @@ mod tests {
     #[should_panic(expected = "finite")]
     fn an_infinite_value_is_a_mistake() {
         let _ = trend(&[f64::INFINITY; 9]);
+    }
+
+    #[test]
+    fn a_worked_example() {
+        // Ranks 1 2 3 … 10 against these: Σd² = 194, ρ = 1 − 6·194/990.
+        let other = [7.0, 6.0, 5.0, 10.0, 9.0, 8.0, 3.0, 2.0, 1.0, 4.0];
+        let one: Vec<f64> = (1..=10).map(f64::from).collect();
+        let squares: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
+        let found = rank_correlation(&one, &other).unwrap();
+        assert!((found.value - (1.0 - 6.0 * squares / 990.0)).abs() < 1e-12, "{found:?} {squares}");
+        assert!(found.interval.contains(found.value));
+    }
+
+    #[test]
+    fn few_or_equal_values_have_none() {
+        assert_eq!(rank_correlation(&[1.0; 9], &[1.0; 9]), None);
+        let rising: Vec<f64> = (0..20).map(f64::from).collect();
+        assert_eq!(rank_correlation(&rising, &[3.0; 20]), None);
+        assert!(rank_correlation(&rising, &rising).unwrap().interval.low > 0.99);
+    }
+
+    #[test]
+    fn of_what_has_no_order_the_interval_holds_zero_as_often_as_it_says() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut series = || (0..200).map(|_| random.random::<f64>()).collect::<Vec<f64>>();
+        let hits = (0..400)
+            .filter(|_| rank_correlation(&series(), &series()).unwrap().interval.contains(0.0))
+            .count();
+        assert!((368..=392).contains(&hits), "{hits} of 400");
+    }
+
+    proptest! {
+        #[test]
+        fn only_the_order_counts(pairs in prop::collection::vec((0u32..50, 0u32..50), 10..60)) {
+            let (one, other): (Vec<f64>, Vec<f64>) =
+                pairs.iter().map(|(a, b)| (f64::from(*a), f64::from(*b))).unzip();
+            let bent: Vec<f64> = one.iter().map(|value| value.powi(3) + 7.0).collect();
+            prop_assert_eq!(rank_correlation(&one, &other), rank_correlation(&bent, &other));
+            if let Some(found) = rank_correlation(&one, &other) {
+                prop_assert!((-1.0..=1.0).contains(&found.value));
+                let turned: Vec<f64> = one.iter().map(|value| -value).collect();
+                let against = rank_correlation(&turned, &other).unwrap();
+                prop_assert!((found.value + against.value).abs() < 1e-9);
+            }
+        }
+    }
+
+    fn kinds(text: &str) -> Vec<bool> {
+        text.bytes().map(|byte| byte == b'x').collect()
+    }
+
+    #[test]
+    fn one_kind_has_no_runs_to_test() {
+        assert_eq!((runs_test(&[]), runs_test(&kinds("xxx")), runs_test(&kinds("..."))), (None, None, None));
+    }
+
+    #[test]
+    fn the_distribution_is_exact() {
+        // Of the 6 orders of xx.. two have 2 runs, two have 3, two have 4.
+        let p = |text| runs_test(&kinds(text)).unwrap().p_value;
+        assert!((p("xx..") - 2.0 / 6.0).abs() < 1e-12);
+        assert!((p("x..x") - 4.0 / 6.0).abs() < 1e-12);
+        assert!((p("x.x.") - 1.0).abs() < 1e-12);
+        // 5 + 5 things in 2 runs: 2 of 252 orders.
+        assert!((p("xxxxx.....") - 2.0 / 252.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn all_numbers_of_runs_together_are_certain() {
+        for (a, b) in [(1, 1), (1, 9), (7, 3), (40, 60), (500, 500)] {
+            let total: f64 = (2..=a + b).map(|runs| probability(runs, a, b)).sum();
+            assert!((total - 1.0).abs() < 1e-9, "{a} and {b}: {total}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_clustered_and_alternation_is_not() {
+        let blocks = runs_test(&kinds(&"xxxx......".repeat(10))).unwrap();
+        assert!(blocks.is_clustered() && blocks.observed == 20 && (blocks.expected - 49.0).abs() < 1e-9);
+        assert!(!runs_test(&kinds(&"x.".repeat(50))).unwrap().is_clustered());
+    }
+
+    fn series(count: usize, value: impl Fn(usize) -> f64) -> Vec<f64> {
+        (0..count).map(value).collect()
+    }
+
+    #[test]
+    fn a_new_drive_is_flat_even_with_a_hiccup() {
+        let mut values = series(100, |index| 76.0 + (index * 7 % 5) as f64 * 0.4);
+        assert_eq!(speed_pattern(&values), Some(SpeedPattern::Flat));
+        values[40] = 9.0;
+        values[41] = 7.0;
+        assert_eq!(speed_pattern(&values), Some(SpeedPattern::Flat));
+        assert!(spread(&values).unwrap() < 1.03);
+    }
+
+    #[test]
+    fn a_disk_slopes() {
+        let Some(SpeedPattern::Sloping(line)) = speed_pattern(&series(60, |index| 120.0 - index as f64))
+        else {
+            panic!()
+        };
+        assert!((line.slope + 1.0).abs() < 1e-9);
+        let zones = series(64, |index| 120.0 - (index / 4 * 4) as f64);
+        assert!(matches!(speed_pattern(&zones), Some(SpeedPattern::Sloping(_))));
+    }
+
+    #[test]
+    fn a_cache_that_runs_full_is_a_step() {
+        let values = series(50, |index| if index < 12 { 500.0 } else { 190.0 } + (index % 3) as f64);
+        let Some(SpeedPattern::Stepped(step)) = speed_pattern(&values) else {
+            panic!("{:?}", speed_pattern(&values))
+        };
+        assert_eq!((step.at, step.before, step.after), (12, 501.0, 191.0));
+    }
+
+    #[test]
+    fn an_aged_drive_is_uneven() {
+        let values = series(100, |index| if index / 7 % 2 == 0 { 76.0 } else { 5.0 });
+        assert_eq!(speed_pattern(&values), Some(SpeedPattern::Uneven));
+    }
+
+    #[test]
+    fn few_or_vanishing_values() {
+        assert_eq!((speed_pattern(&[1.0; 7]), spread(&[]), spread(&[0.0, 0.0, 1.0])), (None, None, None));
+        assert_eq!(speed_pattern(&[0.0; 20]), Some(SpeedPattern::Uneven));
+        assert_eq!(spread(&[3.0]), Some(1.0));
     }
 }

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::Context as _;
 use likenew_sim::{ParameterRange, SimDrive, Spec, catalog};
-use likenew_stats::rank_correlation::rank_correlation;
 use likenew_stats::summary::quantile;
+use likenew_stats::trend::rank_correlation;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;

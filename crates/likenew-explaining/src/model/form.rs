@@ -2,8 +2,7 @@
 
 use likenew_core::io::Op;
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
-use likenew_stats::positive_sum::{PositiveSum, positive_sum};
-use likenew_stats::profile::{broken_line, profile};
+use likenew_stats::least_squares::{PositiveSum, broken_line, positive_sum, profile};
 
 use super::clusters::partial_clusters;
 use super::point::{Curve, Point, PointPattern};

@@ -8,7 +8,7 @@ use likenew_core::findings::Answer;
 use likenew_core::io::Op;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::{CONFIDENCE_95, Interval};
-use likenew_stats::positive_sum::{PositiveSum, positive_sum};
+use likenew_stats::least_squares::{PositiveSum, positive_sum};
 
 use super::form::DataPoint;
 use super::point::{Curve, PointPattern};

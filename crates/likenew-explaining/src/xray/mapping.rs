@@ -18,7 +18,7 @@ use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
-use likenew_stats::spikes::{Spikes, spikes};
+use likenew_stats::stalls::{Spikes, spikes};
 use likenew_stats::summary::median;
 
 use super::comparison::{MedianComparison, reads_of_both};

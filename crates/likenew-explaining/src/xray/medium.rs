@@ -14,8 +14,8 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
-use likenew_stats::rank_correlation::rank_correlation;
 use likenew_stats::summary::{median, quantile};
+use likenew_stats::trend::rank_correlation;
 
 use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
 use super::noise::spreads;

@@ -10,9 +10,9 @@ use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::bimodality::{Modality, bimodality};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
-use likenew_stats::speed_pattern::{SpeedPattern, speed_pattern};
 use likenew_stats::stalls::{Rule, Stall, Total, Wait, stalls};
 use likenew_stats::summary::{maximum, mean, median, minimum, quantile};
+use likenew_stats::trend::{SpeedPattern, speed_pattern};
 
 use super::wording::{self, Scatter, Settled, Stalled, Subject, TableRow};
 use super::{Fill, Repeat, Unit, change, is_steady};

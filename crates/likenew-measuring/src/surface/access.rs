@@ -14,8 +14,8 @@ use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::Interval;
-use likenew_stats::rank_correlation::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::summary::{maximum, median, minimum};
+use likenew_stats::trend::{Correlation, PAIRS_MIN, rank_correlation};
 use likenew_stats::uniform_band::{Band, uniform_band};
 
 use super::curve::Curve;

@@ -9,8 +9,7 @@ use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::{self, MeanPrecision};
 use likenew_procedure_support::rows::Columns as _;
-use likenew_stats::interval::{CONFIDENCE_95, Interval};
-use likenew_stats::precision::Precision;
+use likenew_stats::interval::{CONFIDENCE_95, Interval, Precision};
 
 use super::results::{Matrix, MeasuredCell};
 use super::schedule::Schedule;

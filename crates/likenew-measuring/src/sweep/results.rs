@@ -14,8 +14,7 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::speed;
-use likenew_stats::interval::ratio_interval;
-use likenew_stats::precision::{Goal, Precision};
+use likenew_stats::interval::{Goal, Precision, ratio_interval};
 use likenew_stats::summary::mean;
 
 use super::schedule::{Schedule, is_whole};

@@ -14,7 +14,7 @@ use likenew_core::segment::{Segment, Stop};
 use likenew_core::target::Geometry;
 use likenew_core::workload::{Mix, Workload};
 use likenew_procedure_support::workloads::prepare;
-use likenew_stats::precision::{Goal, Precision, precision};
+use likenew_stats::interval::{Goal, Precision, precision};
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;

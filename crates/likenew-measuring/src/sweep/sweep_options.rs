@@ -14,7 +14,7 @@ use likenew_procedure_support::options::{
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::PrecisionGoal;
 use likenew_procedure_support::wording::out_of_range;
-use likenew_stats::precision::Goal;
+use likenew_stats::interval::Goal;
 use serde::{Deserialize, Serialize};
 
 use super::wording;

@@ -2,7 +2,7 @@
 
 use likenew_core::findings::{Findings, Row};
 use likenew_diagnosis::{Metric, Origin};
-use likenew_stats::repeatability::repeatability;
+use likenew_stats::interval::repeatability;
 use serde::de::DeserializeOwned;
 
 use super::check_options::{IndicatorOption, ReferenceOption};

@@ -14,7 +14,7 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
-use likenew_stats::approach::approach;
+use likenew_stats::least_squares::approach;
 use likenew_stats::summary::quantile;
 
 use super::recondition_step::{ReconditionStep, StepContext, idle};

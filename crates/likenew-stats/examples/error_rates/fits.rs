@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
 use likenew_stats::interval::CONFIDENCE_95;
-use likenew_stats::positive_sum::positive_sum;
-use likenew_stats::profile::{broken_line, profile};
+use likenew_stats::least_squares::{broken_line, positive_sum, profile};
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Normal};
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use likenew_stats::interval::{
-    Interval, median_interval, rate_interval, ratio_interval, share_interval, window_interval,
+    Goal, Interval, Precision, median_interval, precision, rate_interval, ratio_interval, share_interval,
+    window_interval,
 };
-use likenew_stats::precision::{Goal, Precision, precision};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_distr::{Distribution as _, Poisson};
 use rand_xoshiro::Xoshiro256PlusPlus;

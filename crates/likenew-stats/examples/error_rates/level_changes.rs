@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use likenew_stats::level_change::level_changes;
+use likenew_stats::steady_state::level_changes;
 use rand::SeedableRng as _;
 use rand_distr::{Distribution as _, Normal};
 use rand_xoshiro::Xoshiro256PlusPlus;
