@@ -12,9 +12,6 @@ use clap::{ArgMatches, Args, ColorChoice, ValueEnum};
 use likenew_archive::{Archive, Settings};
 use likenew_core::procedure::Plan;
 use likenew_core::units::parse_size;
-use likenew_core::workload::Mix;
-use likenew_procedures::profile::Profile;
-use likenew_procedures::sweep::Block;
 use likenew_report::terminal::View;
 
 use crate::exit::Result;
@@ -367,90 +364,6 @@ pub(crate) enum ExportFormat {
     Fio,
 }
 
-/// A number within limits, which the error names.
-pub(crate) fn number(
-    least: f64,
-    most: f64,
-) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
-    move |text| {
-        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
-        number.ok_or_else(|| wording::number_outside(least, most))
-    }
-}
-
-/// A mix by its percentage of reads, like fio's rwmixread.
-pub(crate) fn mix_of_reads(percent: &str) -> Result<Mix, String> {
-    let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
-    mix.map_err(|_: String| wording::not_a_percentage(percent))
-}
-
-pub(crate) fn profile(text: &str) -> Result<Profile, String> {
-    by_name(text, &Profile::ALL)
-}
-
-/// The profile of this name.
-pub(crate) fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
-    let known = all.iter().find(|(name, _)| *name == text);
-    known.map(|(_, profile)| *profile).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        wording::unknown_name("profile", text, &names)
-    })
-}
-
-/// One value, or a first one and its doublings up to a last one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Doublings<T>(Vec<T>);
-
-/// What can be doubled.
-pub(crate) trait Doubling: FromStr + Copy + PartialOrd {
-    /// Twice the value, if that exists.
-    fn double(self) -> Option<Self>;
-
-    /// The error for an invalid text.
-    fn refusal(text: &str, error: Self::Err) -> String;
-}
-
-impl Doubling for u32 {
-    fn double(self) -> Option<Self> {
-        self.checked_mul(2).filter(|twice| *twice > 0)
-    }
-
-    fn refusal(text: &str, _: Self::Err) -> String {
-        wording::not_a_whole_number(text)
-    }
-}
-
-impl Doubling for Block {
-    fn double(self) -> Option<Self> {
-        self.0.double().map(Self)
-    }
-
-    fn refusal(_: &str, error: Self::Err) -> String {
-        error
-    }
-}
-
-impl<T: Doubling> FromStr for Doublings<T> {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
-        let Some((first, last)) = text.split_once("..") else { return Ok(Self(vec![value(text)?])) };
-        let end = |part| value(part).map_err(|reason| wording::in_range(text, reason));
-        let (first, last) = (end(first)?, end(last)?);
-        if last < first {
-            return Err(wording::range_backwards(text));
-        }
-        let up_to_last = |value: &T| *value <= last;
-        Ok(Self(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect()))
-    }
-}
-
-/// All values of a flag, as listed; `otherwise` if none was given.
-pub(crate) fn values<T: Copy>(given: &[Doublings<T>], otherwise: Vec<T>) -> Vec<T> {
-    if given.is_empty() { otherwise } else { given.iter().flat_map(|one| &one.0).copied().collect() }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::FromArgMatches;
@@ -459,7 +372,7 @@ mod tests {
     use super::*;
     use crate::commands::data::Data;
     use crate::commands::grammar;
-    use crate::commands::inside::Model;
+    use crate::commands::model::Model;
     use crate::commands::resume::Resume;
     use crate::parse;
 
@@ -669,29 +582,6 @@ mod tests {
             for one in ["--json - --html page.html", "--json report.json --html -", "--html -"] {
                 assert!(parse(words(&format!("likenew {command} {one}"))).is_ok(), "{command} {one}");
             }
-        }
-    }
-
-    #[test]
-    fn ranges_are_doublings_up_to_their_end() {
-        let depths = |text: &str| text.parse::<Doublings<u32>>().map(|depths| depths.0);
-        assert_eq!(depths("32"), Ok(vec![32]));
-        assert_eq!(depths("1..8"), Ok(vec![1, 2, 4, 8]));
-        assert_eq!(depths("3..10"), Ok(vec![3, 6]));
-        assert_eq!(depths("4294967295..4294967295"), Ok(vec![u32::MAX]));
-        assert_eq!(depths("0..4"), Ok(vec![0]), "it is the procedure that refuses a depth of 0");
-        let blocks: Vec<String> =
-            "512..64M".parse::<Doublings<Block>>().unwrap().0.iter().map(Block::to_string).collect();
-        assert_eq!((blocks.len(), &*blocks[0], &*blocks[17]), (18, "512", "64MiB"));
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        for text in ["", "..", "1..", "..4", "8..1", "1...4", "a", "-1", "1..2..4"] {
-            assert!(text.parse::<Doublings<u32>>().is_err(), "{text}");
-        }
-        for text in ["0", "4k..", "2GiB", "1k..2GiB", "64k..4k"] {
-            assert!(text.parse::<Doublings<Block>>().is_err(), "{text}");
         }
     }
 }

@@ -3,29 +3,37 @@
 mod applications;
 mod check;
 pub(crate) mod data;
-mod endurance;
+mod endure;
 mod facts;
 mod help;
 mod history;
 mod import;
-pub(crate) mod inside;
+pub(crate) mod model;
 mod recondition;
 mod record;
 mod report;
 pub(crate) mod resume;
 pub(crate) mod serve;
 mod sim;
-mod speed;
-mod verify;
 mod watch;
 
-use clap::{ArgMatches, Args};
-use likenew_core::io::Op;
-use likenew_core::workload::Mix;
-use likenew_procedures::data::Test;
-use likenew_procedures::pattern::Pattern;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, FromArgMatches};
+use likenew_procedures::age::AgeOptions;
+use likenew_procedures::bench::BenchOptions;
+use likenew_procedures::cache::CacheOptions;
+use likenew_procedures::fill::FillOptions;
+use likenew_procedures::fit::{Fitting, Options, Unfit};
+use likenew_procedures::surface::SurfaceOptions;
+use likenew_procedures::sweep::SweepOptions;
+use likenew_procedures::trim::TrimOptions;
+use likenew_procedures::verify::VerifyOptions;
+use likenew_procedures::xray::XrayOptions;
 
+use crate::access::Access;
+use crate::arguments::TargetArguments;
 use crate::exit::{Exit, Failure, Result};
+use crate::measure::measure_with;
 use crate::resolved_target::ResolvedTarget;
 use crate::wording::{self, help as help_wording};
 
@@ -56,6 +64,100 @@ impl Row {
     }
 }
 
+/// The command of a procedure that needs nothing but its options.
+#[derive(Debug)]
+pub(crate) struct Measured<O> {
+    options: O,
+    /// Keys of the options that were typed.
+    chosen: Vec<String>,
+    arguments: TargetArguments,
+}
+
+impl<O: Options> FromArgMatches for Measured<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let is_chosen = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        Ok(Self {
+            options: O::from_arg_matches(matches)?,
+            chosen: matches.ids().filter(is_chosen).map(|id| id.as_str().to_owned()).collect(),
+            arguments: TargetArguments::from_arg_matches(matches)?,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<O: Options> Args for Measured<O> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let command = O::augment_args(command);
+        let about = command.get_about().cloned();
+        TargetArguments::augment_args(command).about(about.unwrap_or_default())
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<O: Options> Measured<O> {
+    fn is_chosen(&self, key: &str) -> bool {
+        self.chosen.iter().any(|chosen| chosen == key)
+    }
+
+    /// Whether the target has to be one that may be overwritten.
+    fn writes(&self) -> bool {
+        self.options.writes(&|key| self.is_chosen(key))
+    }
+
+    /// The options for a target.
+    fn options(&self, target: &ResolvedTarget) -> Result<O> {
+        let mut options = self.options.clone();
+        fit(target, &|key| self.is_chosen(key), |fitting| options.fit(fitting))?;
+        Ok(options)
+    }
+}
+
+impl<O: Options + 'static> Command for Measured<O> {
+    fn run(mut self) -> Result<Exit> {
+        if self.options.needs_new_seed() && !self.arguments.target.starts_with("sim:") {
+            self.arguments.seed.get_or_insert(likenew_real::clock::new_seed().map_err(anyhow::Error::new)?);
+        }
+        let access = Access::writing(self.writes());
+        measure_with(&self.arguments, O::DESCRIPTOR.name, access, |target| self.options(target))
+    }
+}
+
+/// Adapts options to a target by `fit`, and prints what the user should know of that.
+fn fit<T>(
+    target: &ResolvedTarget,
+    is_chosen: &dyn Fn(&str) -> bool,
+    fit: impl FnOnce(&mut Fitting<'_>) -> Result<T, Unfit>,
+) -> Result<T> {
+    let (usable_bytes, unknown) = match target.usable_bytes() {
+        Ok(bytes) => (Some(bytes), None),
+        Err(failure) => (None, Some(failure)),
+    };
+    let mut fitting = Fitting {
+        usable_bytes,
+        is_folder: target.is_folder(),
+        is_writable: target.is_writable(),
+        is_real: target.is_real(),
+        is_chosen,
+        notes: Vec::new(),
+    };
+    let fitted = fit(&mut fitting);
+    fitting.notes.iter().for_each(crate::console::note);
+    fitted.map_err(|unfit| match (unfit, unknown) {
+        (Unfit::Because(sentence), _) => Failure::Usage(sentence),
+        (Unfit::UnknownSize, failure) => failure.expect("that is why it is unknown"),
+        (Unfit::ReadOnly, _) => {
+            with_op_read_hint(target.refuse_writing().expect_err("nothing was agreed to"))
+        }
+    })
+}
+
 fn read<C: Command>(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
     let command = C::from_arg_matches(matches)?;
     Ok(Box::new(|| command.run()))
@@ -65,18 +167,18 @@ fn read<C: Command>(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
 const COMMANDS: [Row; 31] = [
     row::<check::Check>("check").served(),
     row::<recondition::Recondition>("recondition").served(),
-    row::<speed::Bench>("bench").served(),
-    row::<speed::Sweep>("sweep").served(),
-    row::<speed::Surface>("surface").served(),
-    row::<endurance::Fill>("fill").served(),
-    row::<endurance::Endure>("endure").served(),
-    row::<endurance::Age>("age").served(),
+    row::<Measured<BenchOptions>>("bench").served(),
+    row::<Measured<SweepOptions>>("sweep").served(),
+    row::<Measured<SurfaceOptions>>("surface").served(),
+    row::<Measured<FillOptions>>("fill").served(),
+    row::<endure::Endure>("endure").served(),
+    row::<Measured<AgeOptions>>("age").served(),
     row::<data::Data>("data").served(),
-    row::<speed::Cache>("cache").served(),
-    row::<verify::Trim>("trim").served(),
-    row::<inside::Xray>("xray").served(),
-    row::<verify::Verify>("verify").served(),
-    row::<inside::Model>("model").served(),
+    row::<Measured<CacheOptions>>("cache").served(),
+    row::<Measured<TrimOptions>>("trim").served(),
+    row::<Measured<XrayOptions>>("xray").served(),
+    row::<Measured<VerifyOptions>>("verify").served(),
+    row::<model::Model>("model").served(),
     row::<applications::Replay>("replay"),
     row::<applications::Apps>("apps").served(),
     row::<resume::Run>("run"),
@@ -129,67 +231,11 @@ fn served() -> impl Iterator<Item = &'static str> {
     names.filter(|name| COMMANDS.iter().any(|row| row.name == *name && row.is_served))
 }
 
-// ---- defaults of options, limited to what a target has or allows ----
-
-/// The operations on the command line; otherwise the default, or only reads on a read-only target.
-fn default_ops(typed: &[Mix], default: Vec<Mix>, target: &ResolvedTarget) -> Result<Vec<Mix>> {
-    if typed.iter().any(|op| op.writes()) {
-        target.refuse_writing().map_err(with_op_read_hint)?;
-    }
-    Ok(match typed {
-        [] if target.is_writable() => default,
-        [] => {
-            crate::console::note(wording::READS_ONLY);
-            vec![Mix::Only(Op::Read)]
-        }
-        typed => typed.to_vec(),
-    })
-}
-
 fn with_op_read_hint(failure: Failure) -> Failure {
     match failure {
         Failure::Refused(text) => Failure::Refused(wording::with_op_read_hint(&text)),
         other => other,
     }
-}
-
-/// The span on the command line; otherwise the default, or less if the target is smaller, in whole steps.
-fn default_span(typed: Option<u64>, default: u64, step: u64, target: &ResolvedTarget) -> Result<u64> {
-    if let Some(span) = typed {
-        return Ok(span);
-    }
-    let usable = target.usable_bytes()?;
-    let span = default.min(usable - usable % step);
-    if span == 0 {
-        return Err(Failure::Usage(wording::span_does_not_fit(usable, step)));
-    }
-    Ok(span)
-}
-
-/// Each pattern with its blocks and depths from the command line: one value is for all, several are for the
-/// patterns in their order, and none is the default.
-fn default_tests(
-    patterns: &[Pattern],
-    blocks: &[u64],
-    depths: &[u32],
-    default: impl Fn(Pattern) -> Test,
-) -> Result<Vec<Test>> {
-    let fits = |count: usize, flag: &str| match count {
-        0 | 1 => Ok(()),
-        count if count == patterns.len() => Ok(()),
-        count => Err(Failure::Usage(wording::values_for_patterns(flag, count, patterns.len()))),
-    };
-    fits(blocks.len(), "block")?;
-    fits(depths.len(), "depth")?;
-    let test = |(index, pattern): (usize, &Pattern)| {
-        let default = default(*pattern);
-        Test {
-            pattern: *pattern,
-            block: blocks.get(index).or(blocks.first()).copied().unwrap_or(default.block),
-            depth: depths.get(index).or(depths.first()).copied().unwrap_or(default.depth),
-        }
-    };
-    Ok(patterns.iter().enumerate().map(test).collect())
 }
 
 /// A new seed on a real drive unless one was typed: data of an earlier run is only told from this one's by its key, so each run
@@ -200,18 +246,4 @@ fn seed_of_one_run(typed: Option<u64>, target: &ResolvedTarget) -> Result<u64> {
         None if target.is_real() => Ok(likenew_real::clock::new_seed().map_err(anyhow::Error::new)?),
         None => Ok(0),
     }
-}
-
-/// The size of the files with which a folder is filled: about a thousand of whole MiB, all of which are open.
-fn file_size_to_fill(span: u64) -> u64 {
-    const FILES: u64 = 1000;
-    const STEP: u64 = 1 << 20;
-    let each = span / FILES;
-    (each - each % STEP).max(STEP)
-}
-
-/// The default, or less: at most one part in so many of the space, in whole steps; `None` if not one step is left.
-fn part_of_space(space: u64, parts: u64, step: u64, default: u64) -> Option<u64> {
-    let most = space / parts;
-    Some(default.min(most - most % step)).filter(|span| *span > 0)
 }

@@ -109,30 +109,6 @@ pub(crate) fn unknown_command(parent: Option<&str>, typed: &str, near: Option<&s
     }
 }
 
-pub(crate) fn not_a_percentage(typed: &str) -> String {
-    format!("\"{typed}\" is not a percentage from 0 to 100")
-}
-
-pub(crate) fn number_outside(least: f64, most: f64) -> String {
-    format!("it takes a number from {least} to {most}")
-}
-
-pub(crate) fn not_a_whole_number(text: &str) -> String {
-    format!("\"{text}\" is not a whole number; write 1, or 1..256 for every doubling")
-}
-
-pub(crate) fn in_range(range: &str, reason: impl Display) -> String {
-    format!("the range \"{range}\": {reason}")
-}
-
-pub(crate) fn range_backwards(range: &str) -> String {
-    format!("the range \"{range}\" ends before it begins")
-}
-
-pub(crate) fn not_read_or_write(text: &str) -> String {
-    format!("\"{text}\" is neither read nor write")
-}
-
 /// A metric of check that is not compared here.
 pub(crate) fn metric_is_not_used(metric: &str) -> String {
     format!("{metric} is not used here, only by check and recondition; give read and write")
@@ -162,16 +138,8 @@ pub(crate) fn serving(url: &str) -> String {
 
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
-pub(crate) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {
-    format!("--{flag} has {values} values for {patterns} patterns; give one for all, or one for each")
-}
-
 pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) -> String {
     format!("--{flag} {value} is outside of {range}")
-}
-
-pub(crate) fn zero_block() -> String {
-    "--block 0: an I/O moves at least one sector".into()
 }
 
 // ---- plans ----
@@ -350,8 +318,6 @@ pub(crate) fn waiting_for_run(holder: impl Display) -> String {
 }
 
 // ---- announcements ----
-
-pub(crate) const READS_ONLY: &str = "Reads only: this target may not be written.";
 
 pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Nanos) -> String {
     let time = about(time);
@@ -618,10 +584,6 @@ pub(crate) fn details_of_run(path: &Path) -> String {
 
 // ---- sizes that do not fit ----
 
-pub(crate) fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
-    format!("{} is too little for {what}: at least {} is needed", Size(bytes), Size(least))
-}
-
 pub(crate) fn reads_of_largest_file(reason: impl Display, file: &Path) -> String {
     format!("Only reads are measured, in the largest file there, {}: {reason}.", file.display())
 }
@@ -634,71 +596,12 @@ pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String
     )
 }
 
-pub(crate) fn span_does_not_fit(bytes: u64, least: u64) -> String {
-    format!(
-        "the target has {}, and a measurement needs at least {}; give a smaller --block, or a larger target",
-        Size(bytes),
-        Size(least)
-    )
-}
-
-pub(crate) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
-    format!(
-        "{} is too little for {steps} steps: at least {} is needed; give fewer --steps or a smaller --block",
-        Size(bytes),
-        Size(least)
-    )
-}
-
 pub(crate) fn file_does_not_fit(span: u64, file_size: u64) -> String {
     format!(
         "a file of {} does not fit into the span of {}; give a smaller --file-size, or a larger --span",
         Size(file_size),
         Size(span)
     )
-}
-
-pub(crate) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
-    format!(
-        "{points} points of {} each do not fit into {}; give fewer --points or a smaller --block",
-        Size(block),
-        Size(span)
-    )
-}
-
-pub(crate) fn files_do_not_fit(bytes: u64) -> String {
-    format!(
-        "{} cannot hold that; give a smaller --file-size, --from or --block, or fewer --files",
-        Size(bytes)
-    )
-}
-
-pub(crate) fn too_many_files(files: u64) -> String {
-    format!("{} files are too many; give a larger --file-size", Number(files as f64))
-}
-
-pub(crate) const FROM_ON_REAL: &str =
-    "--from is for simulated drives: in a folder the file system decides where files go";
-
-pub(crate) fn file_of_blocks(span: u64, block: u64) -> String {
-    format!(
-        "{} is too little for a file of {} blocks; give a smaller --file-size or --block",
-        Size(span),
-        Size(block)
-    )
-}
-
-pub(crate) const READ_ONLY_NEEDS_A_DEVICE: &str =
-    "--read-only needs a device: temporary files in a folder are deleted, and a simulated drive starts anew";
-
-pub(crate) const FILE_SIZE_NEEDS_A_FOLDER: &str = "--file-size is for folders; this target has no files";
-
-pub(crate) fn quick_needs_space(span: u64) -> String {
-    format!("--quick needs a whole drive, and more than {}; leave it out", Size(span))
-}
-
-pub(crate) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
-    format!("{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least))
 }
 
 pub(crate) fn only_for_snia(flag: &str) -> String {

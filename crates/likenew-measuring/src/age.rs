@@ -8,15 +8,18 @@ mod workloads;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ArgAction::Set;
+use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::serde_as_text;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, on_or_off};
 use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range};
+use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range, too_small_for};
 use likenew_procedure_support::workloads::next_step;
 use serde::{Deserialize, Serialize};
 
@@ -26,59 +29,98 @@ pub use wording::DESCRIPTOR;
 pub use workloads::FILE_BYTES;
 use workloads::{Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
 
-/// The settings of an aging run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Measure, age the drive, and measure again: new against used
+///
+/// The defaults are AnandTech's of 2009: 4 KiB at random over 8 GB at QD3 for 3 minutes, after every address was written once.
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct AgeOptions {
-    /// How the drive is aged.
+    /// How to age it: fill (write every address once), overwrite (fill, then random 4K writes), churn (create and
+    /// delete small files)
+    #[arg(long, default_value = "fill", value_name = "NAME")]
     pub recipe: Recipe,
-    /// Bytes of the fill, of the overwrites after it, or of the small files; by default as many as the span
-    /// has.
+    /// How much to write while aging [default: as much as the span holds]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Bytes of address space to age, from the start of the drive; all of it by default.
+    /// Address space to age [default: all of a simulated drive or of the free space; 1GiB for churn]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub span: Option<u64>,
     /// Bytes of each file in a folder. Small files have sizes of their own.
+    #[arg(skip = 1u64 << 30)]
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Bytes of address space for the random writes that are timed.
+    /// Address space for the random writes that are timed [default: 8GiB, at most a quarter of the span]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "8GiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub random_span: u64,
-    /// Time of the random writes of all passes together; they end earlier once they have written as many
-    /// bytes as the random span has.
+    /// Time for the random writes of all passes together
+    #[arg(long, visible_alias = "runtime", default_value = "180s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Queue depth of random I/Os.
+    /// Queue depth of the random writes
+    #[arg(long, visible_alias = "iodepth", default_value_t = 3, value_name = "N")]
     pub depth: u32,
-    /// Equal parts in which everything is measured.
+    /// Passes of each measurement; more passes narrow the interval of a change
+    #[arg(long, default_value_t = 5, value_name = "N")]
     pub passes: u32,
-    /// Idle time after which everything is measured once more; 0 for none.
+    /// Then leave the drive idle this long and measure once more: some drives recover
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub idle: Nanos,
-    /// Whether deleting a small file also trims its space, on a target without a file system that does.
+    /// Send TRIM for deleted files of the churn recipe (simulated drives)
+    #[arg(long, action = Set, default_value = "off", value_parser = on_or_off(), value_name = "on|off")]
     pub trim: bool,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
 }
 
 impl Default for AgeOptions {
-    /// AnandTech's of 2009: 4 KiB at random over 8 GB at QD3 for 3 minutes, after every address was written
-    /// once.
     fn default() -> Self {
-        Self {
-            recipe: Recipe::Fill,
-            bytes: None,
-            span: None,
-            file_size: 1 << 30,
-            random_span: 8 << 30,
-            time: Nanos::from_secs(180),
-            depth: 3,
-            passes: 5,
-            idle: Nanos::ZERO,
-            trim: false,
-            data: DataClass::Random,
+        defaults()
+    }
+}
+
+impl Options for AgeOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
+        true
+    }
+
+    /// A folder gets a span and files that it consists of, and measuring a new drive must not age it.
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        /// One part in this many of the span.
+        const RANDOM_SPAN_PART: u64 = 4;
+        /// Approximate number of small files that fill a folder, all of which are open.
+        const SMALL_FILES: u64 = 16_384;
+        let too_little = |bytes| too_small_for("aging", bytes, RANDOM_SPAN_STEP * RANDOM_SPAN_PART);
+        let (usable, small) = (fitting.usable()?, u64::from(FILE_BYTES));
+        if fitting.is_folder {
+            let is_churn = self.recipe == Recipe::Churn;
+            let most = if is_churn { usable.min(SMALL_FILES * small) } else { usable };
+            let span = self.span.unwrap_or(most);
+            let file_size = if is_churn { small } else { file_size_to_fill(span) };
+            if span < file_size {
+                return Err(too_little(span).into());
+            }
+            self.span = Some(span - span % file_size);
+            if !is_churn && !(fitting.is_chosen)("file_size") {
+                self.file_size = file_size;
+            }
         }
+        if !(fitting.is_chosen)("random_span") {
+            let most = self.span.unwrap_or(usable) / RANDOM_SPAN_PART;
+            self.random_span = self.random_span.min(most - most % RANDOM_SPAN_STEP);
+            if self.random_span == 0 {
+                return Err(too_little(self.span.unwrap_or(usable)).into());
+            }
+        }
+        Ok(())
     }
 }
 

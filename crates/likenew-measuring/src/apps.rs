@@ -9,15 +9,17 @@ pub mod stage;
 mod wording;
 mod workload_plan;
 
+use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::Size;
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, number};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
-use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large};
+use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large, too_small_for};
 use likenew_procedure_support::workloads::next_step;
 use serde::{Deserialize, Serialize};
 
@@ -27,57 +29,112 @@ use results::AppResults;
 pub use wording::DESCRIPTOR;
 use workload_plan::{PlannedWorkload, WorkloadPlan};
 
-/// The options of apps.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Speed as applications see it, from published traces
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct AppsOptions {
+    /// An application, a group, or your own FILE.toml; can be given several times [default: pcmark8]
+    #[arg(long, value_name = "NAME|FILE.toml")]
+    #[serde(skip)]
+    pub app: Vec<String>,
     /// Applications and groups of the library, by name.
+    #[arg(skip = [library::DEFAULT_GROUP.to_owned()])]
     pub applications: Vec<String>,
-    /// How often each is replayed; with consistency, in each phase.
+    /// Applications outside of the library, in full.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub custom: Vec<Application>,
+    /// Runs of each application; with --consistency per phase [default: 3, with --consistency 1]
+    #[arg(long, default_value_t = 3, hide_default_value = true, value_name = "N")]
     pub passes: u32,
-    /// Share of each application's published I/Os that is replayed.
+    /// Share of each application's I/Os to replay [default: all, or what fits]
+    #[arg(long, value_parser = number(1e-6, 1000.0), value_name = "FACTOR")]
+    #[arg(default_value = "1", hide_default_value = true)]
     pub scale: f64,
-    /// Bytes of address space for applications, from the start of the drive.
+    /// Address space that applications use [default: 4GiB, at most a quarter of the target or of --writing-span]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "4GiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub span: u64,
-    /// An application ends after this time, complete or not.
+    /// Time limit of one application in one pass
+    #[arg(long, visible_alias = "runtime", default_value = "300s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Whether applications keep their published think times, if there are any.
+    /// Keep the published think times, where an application has them
+    #[arg(long)]
     pub think: bool,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
-    /// Whether to measure how the score holds up under sustained writes, as PCMark 8 does.
+    /// Also measure how the score holds up under hours of writing: the phases of PCMark 8's consistency test
+    #[arg(long)]
     pub consistency: bool,
-    /// The length of its phases: 1 for PCMark 8's 10 to 45 minutes of writes and 5 of idle time.
+    /// Scale of all phase lengths: 1 is the published 10 to 45 minutes each, about 8 hours in all; 0.1 takes 48
+    /// minutes
+    #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = number(1e-6, 100.0), requires = "consistency")]
     pub minutes: f64,
-    /// Bytes of address space to write for consistency, from the start of the drive; all of it by default.
+    /// Address space for the writing phases [default: all of it]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE", requires = "consistency")]
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub writing_span: Option<u64>,
     /// Bytes of each file, if that span is a folder's.
+    #[arg(skip = 1u64 << 30)]
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Applications outside of the library, in full.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub custom: Vec<Application>,
 }
 
 impl Default for AppsOptions {
     fn default() -> Self {
-        Self {
-            applications: vec![library::DEFAULT_GROUP.into()],
-            passes: 3,
-            scale: 1.0,
-            span: 4 << 30,
-            time: Nanos::from_secs(300),
-            think: false,
-            data: DataClass::Random,
-            consistency: false,
-            minutes: 1.0,
-            writing_span: None,
-            file_size: 1 << 30,
-            custom: Vec::new(),
+        defaults()
+    }
+}
+
+impl Options for AppsOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
+        true
+    }
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        /// The span is one part in this many of the space.
+        const SPAN_PART: u64 = 4;
+        let usable = fitting.usable()?;
+        if self.consistency && fitting.is_folder {
+            let writing_span = self.writing_span.unwrap_or(usable);
+            self.file_size = file_size_to_fill(writing_span);
+            self.writing_span = Some(writing_span - writing_span % self.file_size);
         }
+        let space = self.writing_span.unwrap_or(usable);
+        if self.consistency && !(fitting.is_chosen)("passes") {
+            self.passes = 1;
+        }
+        if !(fitting.is_chosen)("scale") {
+            self.scale = self.scale_for(space)?;
+        }
+        if !(fitting.is_chosen)("span") {
+            let most = space / SPAN_PART;
+            self.span = self.span.min(most - most % SPAN_STEP);
+            if self.span == 0 {
+                return Err(too_small_for("applications", space, SPAN_STEP * SPAN_PART).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+impl AppsOptions {
+    /// All I/Os of the applications, or as many as move no more in a pass than there is, with two digits.
+    fn scale_for(&self, space: u64) -> Result<f64, String> {
+        let mut bytes: u64 = self.custom.iter().map(Application::bytes).sum();
+        for name in &self.applications {
+            bytes += library::by_name(name)?.iter().map(|entry| entry.application.bytes()).sum::<u64>();
+        }
+        let scale = space as f64 / bytes.max(1) as f64;
+        // Formatted as a decimal, so that a plan shows 0.087 without further digits.
+        let text = format!("{scale:.1e}");
+        Ok(if scale >= 1.0 { 1.0 } else { text.parse().expect("a number reads back") })
     }
 }
 

@@ -2,17 +2,17 @@
 
 mod wording;
 
+use clap::Args;
 use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::segment::Segment;
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
-use likenew_procedure_support::options::{
-    Arguments, DAY, check_multiple, check_ops, check_range, check_time, joined, options,
-};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
+use likenew_procedure_support::options::{DAY, check_multiple, check_ops, check_range, check_time, options};
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
@@ -26,48 +26,66 @@ use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 pub use wording::DESCRIPTOR;
 
-/// The options of a bench.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Sequential and random speed in one table
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct BenchOptions {
-    /// The tests.
+    /// Which tests to run
+    #[arg(long, default_value = "default", value_name = "NAME")]
     pub profile: Profile,
-    /// The operations, in this order.
+    /// Operations: read, write, mix:70 (70% reads) [default: read,write; read where the target is read-only]
+    #[arg(
+        long = "op",
+        value_delimiter = ',',
+        default_value = "read,write",
+        hide_default_value = true,
+        value_name = "OP,.."
+    )]
     pub ops: Vec<Mix>,
-    /// Bytes of address space, from the start of the drive.
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "ops", hide_short_help = true)]
+    #[serde(skip)]
+    pub rwmixread: Option<Mix>,
+    /// Address space to test [default: 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", default_value = "1GiB", hide_default_value = true, value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Passes of every test.
+    /// Passes of each test
+    #[arg(long, default_value_t = 5, value_name = "N")]
     pub passes: u32,
-    /// Instead, repeats every test in shorter passes until its mean is known to this share.
+    /// Instead, repeat short passes until the mean of each test is known this well, such as 2%
+    #[arg(long, value_name = "PERCENT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precise: Option<PrecisionGoal>,
-    /// Limit of those passes.
+    /// At most this many passes of a test with --precise
+    #[arg(long, requires = "precise", default_value_t = 50, value_name = "N")]
     pub passes_max: u32,
-    /// A pass ends after this time, or once it has moved as many bytes as the span has.
+    /// Time limit of a pass; it also ends once it has moved as many bytes as the span holds
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Idle time before every pass.
+    /// Idle time before each pass
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub idle: Nanos,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
 }
 
 impl Default for BenchOptions {
-    /// CrystalDiskMark's: 1 GiB, 5 passes, 5 s a pass, random data.
     fn default() -> Self {
-        Self {
-            profile: Profile::Default,
-            ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
-            span: 1 << 30,
-            passes: 5,
-            precise: None,
-            passes_max: Goal::PASSES_MAX as u32,
-            time: Nanos::from_secs(5),
-            idle: Nanos::ZERO,
-            data: DataClass::Random,
-        }
+        defaults()
+    }
+}
+
+impl Options for BenchOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        fitting.ops(&mut self.ops, self.rwmixread.take())?;
+        fitting.span(&mut self.span, SPAN_MIN)
     }
 }
 
@@ -343,33 +361,13 @@ impl Bench {
 }
 
 fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
-    Rerun::new(evidence, &options.arguments(), Bench::new(options.clone()))
+    Rerun::new(evidence, &arguments(&options, &BenchOptions::default()), Bench::new(options.clone()))
 }
 
 /// Factor on the expected number of passes, because passes vary and more may be needed; our choice.
 const MARGIN: f64 = 1.5;
 /// Passes that vary too much should be this many times as long; our choice.
 const LONGER: u64 = 4;
-
-impl BenchOptions {
-    /// The options of the command line that differ from its defaults.
-    fn arguments(&self) -> String {
-        let usual = Self::default();
-        let profile = Profile::ALL.into_iter().find(|(_, profile)| *profile == self.profile);
-        Arguments::default()
-            .add(self.profile != usual.profile, "profile", profile.map_or("default", |(name, _)| name))
-            .add(self.ops != usual.ops, "op", joined(&self.ops))
-            .add(self.span != usual.span, "span", exact_size(self.span))
-            // An explicit value is shown even if it equals the default.
-            .add(self.precise.is_none() || self.passes != usual.passes, "passes", self.passes)
-            .add_known("precise", self.precise)
-            .add(self.precise.is_some(), "passes-max", self.passes_max)
-            .add(self.time != usual.time, "time", exact_duration(self.time))
-            .add(self.idle != usual.idle, "idle", exact_duration(self.idle))
-            .add(self.data != usual.data, "data", self.data)
-            .text()
-    }
-}
 
 /// One line of the table: a test, an operation, and all its passes.
 struct ResultLine<'a> {

@@ -5,6 +5,7 @@ mod answers;
 mod levels;
 mod wording;
 
+use clap::Args;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{DataClass, Op};
@@ -13,12 +14,13 @@ use likenew_core::quantity::Rate;
 use likenew_core::region::Region;
 use likenew_core::segment::Stop;
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Test, test_arguments};
+use crate::data::{Test, TestArguments, test_arguments};
 use levels::{Level, Levels, MeasuredLevel, Pass};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
@@ -36,36 +38,58 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("cache.md"),
 };
 
-/// The options of cache.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// How much of the speed is the page cache or the drive's cache?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheOptions {
+    #[command(flatten)]
+    #[serde(skip)]
+    pub each: TestArguments,
     /// The tests; one of each pattern at most.
+    #[arg(skip = USUAL_TESTS)]
     pub tests: Vec<Test>,
-    /// Bytes of address space, from the start of the drive.
+    /// Address space to test [default: 256MiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "256MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Passes of everything.
+    /// Passes of each test
+    #[arg(long, default_value_t = 3, value_name = "N")]
     pub passes: u32,
-    /// Each test ends after this much time, or once it has moved as many bytes as the span has; random I/O a sixteenth
-    /// of them.
+    /// Time limit of a pass; it also ends after moving the span once, random I/O a sixteenth of it
+    #[arg(long, visible_alias = "runtime", default_value = "2s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
 }
 
+/// Like `dd`: QD1, 1 MiB sequential and 4 KiB random.
+const USUAL_TESTS: [Test; 2] = [
+    Test { pattern: Pattern::Sequential, block: 1 << 20, depth: 1 },
+    Test { pattern: Pattern::Random, block: 4096, depth: 1 },
+];
+
 impl Default for CacheOptions {
-    /// Like `dd`: QD1, 1 MiB sequential and 4 KiB random.
     fn default() -> Self {
-        let test = |pattern, block| Test { pattern, block, depth: 1 };
-        Self {
-            tests: vec![test(Pattern::Sequential, 1 << 20), test(Pattern::Random, 4096)],
-            span: 256 << 20,
-            passes: 3,
-            time: Nanos::from_secs(2),
-            data: DataClass::Random,
+        defaults()
+    }
+}
+
+impl Options for CacheOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        if !(fitting.is_chosen)("tests") {
+            self.tests = self.each.tests(&USUAL_TESTS)?;
         }
+        let step = self.tests.iter().map(|test| test.block).fold(SPAN_STEP, u64::max);
+        if !(fitting.is_chosen)("span") {
+            self.span = self.span.max(step);
+        }
+        fitting.span(&mut self.span, step)
     }
 }
 
@@ -73,17 +97,8 @@ impl CacheOptions {
     /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
     fn arguments(&self, capacity: u64) -> String {
         let usual = Self::default();
-        let mut arguments = test_arguments(&self.tests, &usual.tests);
-        let mut add = |differs: bool, name: &str, value: String| {
-            if differs {
-                arguments.push(format!("--{name} {value}"));
-            }
-        };
-        add(self.span != usual.span.min(capacity), "span", exact_size(self.span));
-        add(self.time != usual.time, "time", exact_duration(self.time));
-        add(self.data != usual.data, "data", self.data.to_string());
-        add(self.passes != usual.passes, "passes", self.passes.to_string());
-        arguments.join(" ")
+        let usual = Self { span: usual.span.min(capacity), ..usual };
+        [test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &usual)].join(" ").trim().to_owned()
     }
 }
 

@@ -6,15 +6,17 @@ mod wording;
 
 use std::ops::Range;
 
+use clap::{Args, value_parser};
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Answer, Axis, Findings, Line, Mark, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::segment::Stop;
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
-use likenew_procedure_support::options::{Arguments, DAY, check_range, check_time, joined, options};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
+use likenew_procedure_support::options::{DAY, check_range, check_time, options};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
@@ -45,63 +47,128 @@ pub struct Test {
     pub depth: u32,
 }
 
-impl Test {
-    /// 1 MiB sequential at QD8 and 4 KiB random at QD32, as in bench.
-    pub fn default_test(pattern: Pattern) -> Self {
-        match pattern {
-            Pattern::Sequential => Self { pattern, block: 1 << 20, depth: 8 },
-            Pattern::Random => Self { pattern, block: 4096, depth: 32 },
+/// 1 MiB sequential at QD8 and 4 KiB random at QD32, as in bench.
+const USUAL_TESTS: [Test; 2] = [
+    Test { pattern: Pattern::Sequential, block: 1 << 20, depth: 8 },
+    Test { pattern: Pattern::Random, block: 4096, depth: 32 },
+];
+
+/// Tests as they are typed: one block or depth is for all patterns, several are for the patterns in their order.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+pub struct TestArguments {
+    /// Access patterns: sequential, random
+    #[arg(long, value_delimiter = ',', default_value = "sequential,random", value_name = "PATTERN,..")]
+    pattern: Vec<Pattern>,
+    /// Block size, one for all patterns or one for each [default: 1MiB sequential, 4KiB random]
+    #[arg(long, visible_alias = "bs", value_delimiter = ',', value_parser = parse_size, value_name = "SIZE,..")]
+    block: Vec<u64>,
+    /// Queue depth, one for all patterns or one for each
+    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_name = "N,..")]
+    depth: Vec<u32>,
+}
+
+impl TestArguments {
+    /// A test of each pattern; what was not chosen is as in `usual`.
+    pub(crate) fn tests(&self, usual: &[Test]) -> Result<Vec<Test>, String> {
+        let Self { pattern: patterns, block: blocks, depth: depths } = self;
+        for (name, count) in [("block", blocks.len()), ("depth", depths.len())] {
+            if count > 1 && count != patterns.len() {
+                return Err(wording::values_for_patterns(name, count, patterns.len()));
+            }
         }
+        let test = |(index, pattern): (usize, &Pattern)| {
+            let usual = usual.iter().find(|test| test.pattern == *pattern);
+            let usual = usual.expect("there is a usual test of every pattern");
+            Test {
+                pattern: *pattern,
+                block: blocks.get(index).or(blocks.first()).copied().unwrap_or(usual.block),
+                depth: depths.get(index).or(depths.first()).copied().unwrap_or(usual.depth),
+            }
+        };
+        Ok(patterns.iter().enumerate().map(test).collect())
     }
 }
 
-/// The options of data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Is compressible data faster, and how compressible are your files?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct DataOptions {
-    /// Classes of data from zeros to random, evenly spaced. 0 measures nothing and only describes the files.
+    /// Steps from zeros to incompressible data, from 2 to 101
+    // In a plan, 0 measures nothing and only describes the files.
+    #[arg(long, default_value_t = 11, value_parser = value_parser!(u32).range(2..=101), value_name = "N")]
     pub steps: u32,
-    /// Read and write, in this order.
+    /// Operations: write, read
+    #[arg(long = "op", value_delimiter = ',', default_value = "write,read", value_parser = read_or_write, value_name = "OP,..")]
     pub ops: Vec<Op>,
+    #[command(flatten)]
+    #[serde(skip)]
+    pub each: TestArguments,
     /// How each step is measured; one of each pattern at most.
+    #[arg(skip = USUAL_TESTS)]
     pub tests: Vec<Test>,
-    /// Bytes of address space, from the start of the drive. Each step has an equal part of it for itself.
+    /// Address space to test, divided among the steps [default: 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "1GiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub span: u64,
-    /// Passes of everything.
+    /// Passes, each through the steps in another order
+    #[arg(long, default_value_t = 3, value_name = "N")]
     pub passes: u32,
-    /// A pass of one step ends after this much time, or once it has moved as many bytes as its part of the span has.
+    /// Time limit of a step in one pass; it also ends after moving its part of the span
+    #[arg(long, visible_alias = "runtime", default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Idle time before each pass of a step.
+    /// Idle time before each step
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub idle: Nanos,
     /// The rated speed of sequential reads, in bytes a second.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_read_bytes_per_s: Option<u64>,
     /// The rated speed of sequential writes, in bytes a second.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_write_bytes_per_s: Option<u64>,
     /// The user's files.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<FileScan>,
 }
 
 impl Default for DataOptions {
-    /// Eleven steps, as AS SSD's graph has marks, and a second for each of three passes.
     fn default() -> Self {
-        Self {
-            steps: 11,
-            ops: vec![Op::Write, Op::Read],
-            tests: vec![Test::default_test(Pattern::Sequential), Test::default_test(Pattern::Random)],
-            span: 1 << 30,
-            passes: 3,
-            time: Nanos::from_secs(1),
-            idle: Nanos::ZERO,
-            advertised_read_bytes_per_s: None,
-            advertised_write_bytes_per_s: None,
-            files: None,
+        defaults()
+    }
+}
+
+impl Options for DataOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        if !(fitting.is_chosen)("tests") {
+            self.tests = self.each.tests(&USUAL_TESTS)?;
         }
+        if (fitting.is_chosen)("span") || self.steps == 0 {
+            return Ok(());
+        }
+        let usable = fitting.usable()?;
+        let block = self.tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
+        let least = u64::from(self.steps).saturating_mul(block);
+        if usable < least {
+            return Err(wording::steps_do_not_fit(usable, self.steps, least).into());
+        }
+        self.span = self.span.max(least).min(usable);
+        Ok(())
+    }
+}
+
+fn read_or_write(text: &str) -> Result<Op, String> {
+    match text {
+        "read" => Ok(Op::Read),
+        "write" => Ok(Op::Write),
+        _ => Err(wording::not_read_or_write(text)),
     }
 }
 
@@ -110,19 +177,17 @@ impl DataOptions {
     /// of a simulated drive are known without them.
     fn arguments(&self, capacity: u64, is_simulated: bool) -> String {
         let usual = Self::default();
+        let usual = Self { span: usual.span.min(capacity), ..usual };
         let rates =
             [("read", self.advertised_read_bytes_per_s), ("write", self.advertised_write_bytes_per_s)];
         let rates = rates.map(|(metric, rate)| Some(format!("{metric}={}/s", exact_rate(rate?))));
-        let rates: Vec<String> = rates.into_iter().flatten().collect();
-        Arguments::from(test_arguments(&self.tests, &usual.tests))
-            .add(self.steps != usual.steps, "steps", self.steps)
-            .add(self.ops != usual.ops, "op", joined(&self.ops))
-            .add(self.span != usual.span.min(capacity), "span", exact_size(self.span))
-            .add(self.time != usual.time, "time", exact_duration(self.time))
-            .add(self.idle != usual.idle, "idle", exact_duration(self.idle))
-            .add(!rates.is_empty() && !is_simulated, "advertised", rates.join(","))
-            .add(self.passes != usual.passes, "passes", self.passes)
-            .text()
+        let rates: Vec<String> = rates.into_iter().flatten().filter(|_| !is_simulated).collect();
+        let mut words = vec![test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &usual)];
+        if !rates.is_empty() {
+            words.push(format!("--advertised {}", rates.join(",")));
+        }
+        words.retain(|word| !word.is_empty());
+        words.join(" ")
     }
 }
 
@@ -136,7 +201,7 @@ fn exact_rate(bytes_per_s: u64) -> String {
 }
 
 /// Patterns, blocks and depths of tests where they differ from the usual ones.
-pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> Vec<String> {
+pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> String {
     let patterns = |tests: &[Test]| tests.iter().map(|test| test.pattern).collect::<Vec<Pattern>>();
     let known = |test: &Test| usual.iter().find(|known| known.pattern == test.pattern);
     let differs = |part: fn(&Test) -> u64| {
@@ -153,7 +218,7 @@ pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> Vec<String> {
     if differs(|test| test.depth.into()) {
         arguments.push(format!("--depth {}", list(&|test| test.depth.to_string())));
     }
-    arguments
+    arguments.join(" ")
 }
 
 /// Each step's part of the span is a multiple of this, and of the longest block.

@@ -7,6 +7,7 @@ mod wording;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::Args;
 use likenew_core::findings::{Answer, Findings, Row, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
@@ -15,12 +16,13 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
-use likenew_procedure_support::options::{Arguments, check_range, options};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
+use likenew_procedure_support::options::{check_block, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::answer_as_summary;
+use likenew_procedure_support::wording::{answer_as_summary, too_many_files};
 use likenew_procedure_support::workloads::next_step;
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
@@ -29,52 +31,98 @@ use pass::{Pass, convergence, evenness, rises, stalls_answer};
 pub use wording::DESCRIPTOR;
 use wording::Subject;
 
-/// The settings of a fill.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Fill the free space: is every part as fast, and are there stalls?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct FillOptions {
-    /// Files to write.
+    /// Number of files [default: as many as fill the free space, at most 1000]
+    #[arg(long, default_value_t = 100, hide_default_value = true, value_name = "N")]
     pub files: u32,
-    /// Bytes of each; a multiple of the block.
+    /// Size of each file [default: the free space divided by --files]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "64MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub file_size: u64,
-    /// Bytes of one write.
-    #[serde(with = "size_text")]
-    pub block: u64,
-    /// Writes in flight.
-    pub depth: u32,
-    /// Address of the first file; in a folder each file starts at its own beginning.
+    /// Write one file as large as the free space, or as --file-size, measured in parts
+    #[arg(long, conflicts_with = "files")]
+    #[serde(skip)]
+    pub one_file: bool,
+    /// Parts of the one file [default: one per 16MiB, at most 1000]
+    #[arg(long, requires = "one_file", default_value_t = 1, hide_default_value = true, value_name = "N")]
+    pub parts: u32,
+    /// Offset of the first file on a simulated drive
+    #[arg(long, default_value = "0", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub from: u64,
-    /// Parts in which a single file is measured; 1 for several files.
-    pub parts: u32,
-    /// How often everything is written.
+    /// Passes: a number, or until-steady (until a pass is within 2% of the one before, at most 10)
+    #[arg(long, default_value = "1", value_name = "N|until-steady")]
     pub passes: Repeat,
-    /// Whether everything is read at the end.
+    /// Read everything back at the end
+    #[arg(long)]
     pub read_back: bool,
-    /// Content of writes.
+    /// Block size of a write
+    #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// Queue depth
+    // Deep enough to keep a drive busy, shallow enough that a pause is not hidden in the queue.
+    #[arg(long, visible_alias = "iodepth", default_value_t = 4, value_name = "N")]
+    pub depth: u32,
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
-    /// Shortest wait that is called a stall.
+    /// Shortest wait that counts as a stall
+    #[arg(long, default_value = "100ms", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub stall: Nanos,
 }
 
 impl Default for FillOptions {
-    /// 100 files of 64 MiB, written 1 MiB at a time at QD4: deep enough to keep a drive busy, shallow enough
-    /// that a pause is not hidden in the queue.
     fn default() -> Self {
-        Self {
-            files: 100,
-            file_size: 64 << 20,
-            block: 1 << 20,
-            depth: 4,
-            from: 0,
-            parts: 1,
-            passes: Repeat::Times(1),
-            read_back: false,
-            data: DataClass::Random,
-            stall: Nanos::from_millis(100),
+        defaults()
+    }
+}
+
+impl Options for FillOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
+        true
+    }
+
+    /// Files that fill the space, or one of whole parts of whole blocks.
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        check_block(self.block)?;
+        if self.from > 0 && fitting.is_folder {
+            return Err(wording::FROM_ON_REAL.to_owned().into());
         }
+        let [has_files, has_size, has_parts] = ["files", "file_size", "parts"].map(fitting.is_chosen);
+        if has_size && (has_files || has_parts && !self.one_file) {
+            return Ok(());
+        }
+        let space = match self.one_file && has_size {
+            true => self.file_size,
+            false => fitting.usable()?.saturating_sub(self.from),
+        };
+        let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
+        let whole = |bytes: u64, unit: u64| bytes - bytes % unit;
+        let mut files = u64::from(self.files.max(1));
+        if self.one_file {
+            files = 1;
+            self.parts = if has_parts { self.parts.max(1) } else { usual_parts as u32 };
+            self.file_size = whole(space, self.block.saturating_mul(u64::from(self.parts)));
+        } else if has_size {
+            files = space / self.file_size.max(1);
+        } else {
+            files = if has_files { files } else { usual_parts };
+            self.file_size = whole(space / files, self.block);
+        }
+        if files == 0 || self.file_size == 0 {
+            return Err(wording::files_do_not_fit(space).into());
+        }
+        self.files = u32::try_from(files).map_err(|_| too_many_files(files))?;
+        Ok(())
     }
 }
 
@@ -88,26 +136,17 @@ const PARTS_LEAST: u32 = 10;
 impl FillOptions {
     /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
     fn arguments(&self, capacity: u64) -> String {
-        let usual = Self::default();
         let space = capacity.saturating_sub(self.from);
-        let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
+        let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL) as u32;
         // What a division into whole blocks leaves over is less than a block for each file.
         let parts = u64::from(self.files.max(self.parts));
         let rest = space.saturating_sub(u64::from(self.files) * self.file_size);
-        let fills_space = rest < parts * self.block;
-        Arguments::default()
-            .add(self.parts > 1, "one-file", "")
-            .add(self.parts > 1 && parts != usual_parts, "parts", parts)
-            .add(self.parts == 1 && parts != usual_parts, "files", parts)
-            .add(!fills_space, "file-size", exact_size(self.file_size))
-            .add(self.from != usual.from, "from", exact_size(self.from))
-            .add(self.block != usual.block, "block", exact_size(self.block))
-            .add(self.depth != usual.depth, "depth", self.depth)
-            .add(self.data != usual.data, "data", self.data)
-            .add(self.stall != usual.stall, "stall", exact_duration(self.stall))
-            .add(self.read_back, "read-back", "")
-            .add(self.passes != usual.passes, "passes", self.passes)
-            .text()
+        let file_size = if rest < parts * self.block { self.file_size } else { 0 };
+        if self.parts > 1 {
+            let usual = Self { files: self.files, parts: usual_parts, file_size, ..Self::default() };
+            return format!("--one-file {}", arguments(self, &usual)).trim_end().to_owned();
+        }
+        arguments(self, &Self { files: usual_parts, file_size, ..Self::default() })
     }
 }
 

@@ -7,6 +7,8 @@ mod wording;
 use std::fmt;
 use std::str::FromStr;
 
+use clap::ArgAction::SetFalse;
+use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
@@ -14,8 +16,9 @@ use likenew_core::region::Region;
 use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
 use likenew_core::trace::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceSource, TraceTotals};
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Until, Workload};
+use likenew_procedure_support::fit::{number, typed};
 use likenew_procedure_support::options::{check_multiple, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{out_of_range, span_too_large};
@@ -188,96 +191,76 @@ impl Procedure for Replay {
     }
 }
 
-/// The options of a replay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// Replay a recorded trace: would this drive be faster?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
+#[serde(deny_unknown_fields, default)]
 pub struct ReplayOptions {
-    /// The trace's file.
+    /// The trace, in any format that `likenew import trace` reads
+    #[arg(long, value_name = "FILE")]
     pub trace: String,
-    /// Its format, if the file does not show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Its format, if it is not recognized
+    #[arg(long, value_name = "NAME")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// The volume, if the trace holds several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Which volume, if the trace holds several
+    #[arg(long, value_name = "ID")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
-    /// When its I/Os leave.
-    #[serde(default)]
+    /// When I/Os start: dependent (after those that had ended before, plus think time), timed (as recorded), fast (as
+    /// soon as possible)
+    #[arg(long, default_value = "dependent", value_name = "NAME")]
     pub mode: ReplayMode,
-    /// Speed-up of the recorded times.
-    #[serde(default = "default_one")]
+    /// Speed-up of the recorded times
+    #[arg(long, default_value_t = 1.0, value_parser = number(0.001, 1e6), value_name = "FACTOR")]
     pub speed: f64,
-    /// Limit of pauses with nothing in flight.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    /// Shorten pauses without I/O to this [default: keep them]
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub idle_max: Option<Nanos>,
-    /// Deepest queue.
-    #[serde(default = "depth")]
+    /// Largest queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 256, value_name = "N")]
     pub depth: u32,
-    /// How the recorded addresses become the target's.
-    #[serde(default)]
+    /// Where recorded addresses beyond the target go: modulo (wrap around) or scale (in proportion)
+    #[arg(long, default_value = "modulo", value_name = "NAME")]
     pub fit: Fit,
-    /// Bytes of address space to use, from the start of the target; all of it by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    /// Address space to use, from the start [default: all; in a folder what the trace reaches, at most 8GiB]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Whether to run only the reads.
-    #[serde(default)]
+    /// Replay reads only
+    #[arg(long)]
     pub reads_only: bool,
-    /// Whether to write all addresses of the trace once before, if the target may be written.
-    #[serde(default = "default_true")]
+    /// Do not write beforehand what the trace reads
+    #[arg(long = "no-prepare", action = SetFalse)]
     pub prepare: bool,
-    /// Content of writes.
-    #[serde(default = "random")]
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
-    /// How often it is replayed.
-    #[serde(default = "one_pass")]
+    /// Number of replays
+    #[arg(long, default_value_t = 1, value_name = "N")]
     pub passes: u32,
-    /// A pass ends after this much time, wherever it is.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
+    /// Time limit of a replay
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub time: Option<Nanos>,
     /// The content of the trace. `likenew replay` and `likenew run` determine it if it is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<TraceSummary>,
 }
 
-fn default_one() -> f64 {
-    1.0
-}
-
-fn one_pass() -> u32 {
-    1
-}
-
-fn depth() -> u32 {
-    256
-}
-
-fn default_true() -> bool {
-    true
-}
-
-fn random() -> DataClass {
-    DataClass::Random
+impl Default for ReplayOptions {
+    /// Of no trace yet.
+    fn default() -> Self {
+        Self { trace: String::new(), ..typed(["--trace", "none"]) }
+    }
 }
 
 impl ReplayOptions {
     /// A replay of this file with default options.
     pub fn new(trace: impl Into<String>) -> Self {
-        Self {
-            trace: trace.into(),
-            format: None,
-            volume: None,
-            mode: ReplayMode::default(),
-            speed: default_one(),
-            idle_max: None,
-            depth: depth(),
-            fit: Fit::default(),
-            span: None,
-            reads_only: false,
-            prepare: default_true(),
-            data: random(),
-            passes: one_pass(),
-            time: None,
-            summary: None,
-        }
+        Self { trace: trace.into(), ..Self::default() }
     }
 
     /// The names of the applications in the trace, as far as they are told apart.

@@ -7,6 +7,7 @@ mod wording;
 
 use std::ops::Range;
 
+use clap::Args;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Action, Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
@@ -14,10 +15,11 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::quantity::{Latency, Share, Size};
 use likenew_core::region::Region;
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
-use likenew_procedure_support::options::{Arguments, check_multiple, check_range, check_time, options};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
+use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{read_smart, refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
@@ -286,7 +288,7 @@ const BYTES_TO_DECIDE: u64 = 64 << 20;
 
 impl Surface {
     fn rerun(evidence: &Evidence, options: SurfaceOptions) -> Rerun {
-        Rerun::new(evidence, &options.arguments(), Self::new(options.clone()))
+        Rerun::new(evidence, &arguments(&options, &SurfaceOptions::default()), Self::new(options.clone()))
     }
 
     fn actions(&self, evidence: &Evidence, span: u64) -> Actions {
@@ -362,62 +364,102 @@ fn shown(answers: &[Answer]) -> Vec<String> {
     distinct(shown.map(|answer| answer.id.clone()))
 }
 
-/// The options of a surface test.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Speed and access time over the address space
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct SurfaceOptions {
-    /// Read or write.
+    /// Operation: read, write, or mix:70 (70% reads)
+    #[arg(long, default_value = "read")]
     pub op: Mix,
-    /// Evenly spaced points along the addresses at which speed is measured.
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "op", hide_short_help = true)]
+    #[serde(skip)]
+    pub rwmixread: Option<Mix>,
+    /// Points, evenly spaced over the address space [default: 100, fewer on small targets]
+    #[arg(long, default_value_t = 100, hide_default_value = true, value_name = "N")]
     pub points: u32,
-    /// Bytes moved sequentially at each of them.
+    /// Bytes moved sequentially at each point [default: 8MiB, less on small targets]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "8MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub bytes: u64,
-    /// Bytes of one I/O of that.
+    /// Block size of the sequential I/O
+    #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub block: u64,
-    /// I/Os in flight.
+    /// Queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 2, value_name = "N")]
     pub depth: u32,
-    /// Whether to cover every byte once, in as many pieces as there are points, instead of `bytes` at each.
+    /// Cover every byte, in as many pieces as there are points
+    #[arg(long, conflicts_with_all = ["bytes", "time"])]
     pub whole: bool,
-    /// Bytes of address space, from the start of the drive; all of it by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    /// Address space to test, from the start [default: all; in a folder 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Number of random I/Os at QD1.
+    /// Number of single random accesses
+    #[arg(long, default_value_t = 1000, value_name = "N")]
     pub probes: u32,
-    /// Bytes of each.
+    /// Block size of the random accesses
+    #[arg(long, default_value = "4KiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub probe_block: u64,
-    /// Bytes that are moved again and again to measure the drive's cache and its link; 0 for none.
+    /// Bytes to read repeatedly from the drive's own memory; 0 skips this
+    #[arg(long, default_value = "256KiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub burst: u64,
-    /// How often a slow region is measured again.
+    /// Repeated measurements of a slow region before it is reported, from 0 to 2
+    #[arg(long, default_value_t = 2, value_name = "N")]
     pub retests: u32,
-    /// Time limit of a point; the probes have ten times as much, and a piece of `whole` has none.
+    /// Time limit of a point; all random accesses together take at most ten times as long
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
 }
 
 impl Default for SurfaceOptions {
-    /// 100 points of 8 MiB, 1 MiB at a time at QD2, so that the drive has the next one ready when one ends.
     fn default() -> Self {
-        Self {
-            op: Mix::Only(Op::Read),
-            points: 100,
-            bytes: 8 << 20,
-            block: 1 << 20,
-            depth: 2,
-            whole: false,
-            span: None,
-            probes: 1000,
-            probe_block: 4096,
-            burst: 256 << 10,
-            retests: 2,
-            time: Nanos::from_secs(5),
-            data: DataClass::Random,
+        defaults()
+    }
+}
+
+impl Options for SurfaceOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
+        self.rwmixread.unwrap_or(self.op).writes()
+    }
+
+    /// As many points as fit, each as large as fits.
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        /// The span of a folder is a multiple of this, so that I/Os divide it.
+        const SPAN_STEP: u64 = 1 << 20;
+        /// Fewest I/Os of a point on a small target, so that its speed means something.
+        const IOS_LEAST: u64 = 4;
+        self.op = self.rwmixread.take().unwrap_or(self.op);
+        let usable = fitting.usable()?;
+        if fitting.is_folder {
+            self.span.get_or_insert(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP));
         }
+        let (span, block) = (self.span.unwrap_or(usable), self.block.max(1));
+        let has_own_bytes = (fitting.is_chosen)("bytes");
+        if !(fitting.is_chosen)("points") {
+            let least = if has_own_bytes { self.bytes } else { block.saturating_mul(IOS_LEAST) };
+            let most = u64::from(self.points);
+            self.points = (span / least.max(1)).clamp(2, most) as u32;
+        }
+        if !has_own_bytes {
+            let most = (span / u64::from(self.points.max(1))).min(self.bytes.max(block));
+            self.bytes = most - most % block;
+            if self.bytes == 0 {
+                return Err(wording::points_do_not_fit(self.points, block, span).into());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -456,26 +498,6 @@ impl SurfaceOptions {
         check_range("retests", self.retests, 0..=RETESTS_MAX)?;
         check_time("time", self.time)?;
         Ok(())
-    }
-
-    /// The options of the command line that differ from its defaults.
-    fn arguments(&self) -> String {
-        let usual = Self::default();
-        Arguments::default()
-            .add(self.op != usual.op, "op", self.op)
-            .add(self.points != usual.points, "points", self.points)
-            .add(self.whole, "whole", "")
-            .add(!self.whole && self.bytes != usual.bytes, "bytes", exact_size(self.bytes))
-            .add(!self.whole && self.time != usual.time, "time", exact_duration(self.time))
-            .add(self.block != usual.block, "block", exact_size(self.block))
-            .add(self.depth != usual.depth, "depth", self.depth)
-            .add_known("span", self.span.map(exact_size))
-            .add(self.probes != usual.probes, "probes", self.probes)
-            .add(self.probe_block != usual.probe_block, "probe-block", exact_size(self.probe_block))
-            .add(self.burst != usual.burst, "burst", exact_size(self.burst))
-            .add(self.retests != usual.retests, "retests", self.retests)
-            .add(self.data != usual.data, "data", self.data)
-            .text()
     }
 
     /// Bytes of address space on a drive.

@@ -14,6 +14,7 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::fit::arguments;
 use likenew_procedure_support::options::{DAY, options};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
@@ -91,7 +92,7 @@ impl Sweep {
 }
 
 fn rerun(evidence: &Evidence, options: SweepOptions) -> Rerun {
-    Rerun::new(evidence, &options.arguments(), Sweep::new(options.clone()))
+    Rerun::new(evidence, &arguments(&options, &SweepOptions::default()), Sweep::new(options.clone()))
 }
 
 impl Procedure for Sweep {

@@ -3,6 +3,7 @@
 
 pub mod device_counters;
 pub mod estimate;
+pub mod fit;
 pub mod options;
 pub mod pattern;
 pub mod precision_goal;

@@ -53,6 +53,14 @@ pub fn check_multiple(option: &str, value: u64, unit: u64) -> Result<(), String>
     if is_one { Ok(()) } else { Err(wording::not_a_multiple(option, value, unit)) }
 }
 
+/// Whether an I/O moves anything.
+///
+/// # Errors
+/// A sentence, for a block of no bytes.
+pub fn check_block(block: u64) -> Result<(), String> {
+    if block > 0 { Ok(()) } else { Err(wording::zero_block()) }
+}
+
 /// Whether there is an operation to measure, and none that only discards.
 ///
 /// # Errors

@@ -2,11 +2,13 @@
 
 use std::fmt;
 use std::ops::Range;
+use std::str::FromStr;
 
 use likenew_core::units::exact_size;
 use likenew_core::workload::AccessPattern;
 use serde::{Deserialize, Serialize};
 
+use crate::fit::by_name;
 use crate::pattern::Pattern;
 
 /// A named set of tests.
@@ -89,6 +91,14 @@ impl Profile {
                 const { &[sequential(M, 1, 1), random(512 * K, 1, 1), random(4 * K, 1, 1), random(4 * K, 32, 1)] }
             }
         }
+    }
+}
+
+impl FromStr for Profile {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        by_name(text, &Self::ALL)
     }
 }
 

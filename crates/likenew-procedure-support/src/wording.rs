@@ -373,6 +373,61 @@ fn passes(number: usize) -> String {
     if number == 1 { "1 pass".into() } else { format!("{number} passes") }
 }
 
+// ---- options that are typed ----
+
+pub(crate) const READS_ONLY: &str = "Reads only: this target may not be written.";
+
+pub(crate) fn span_does_not_fit(bytes: u64, least: u64) -> String {
+    format!(
+        "the target has {}, and a measurement needs at least {}; give a smaller --block, or a larger target",
+        Size(bytes),
+        Size(least)
+    )
+}
+
+pub(crate) fn not_a_percentage(typed: &str) -> String {
+    format!("\"{typed}\" is not a percentage from 0 to 100")
+}
+
+pub(crate) fn not_a_whole_number(text: &str) -> String {
+    format!("\"{text}\" is not a whole number; write 1, or 1..256 for every doubling")
+}
+
+pub(crate) fn in_range(range: &str, reason: &str) -> String {
+    format!("the range \"{range}\": {reason}")
+}
+
+pub(crate) fn range_backwards(range: &str) -> String {
+    format!("the range \"{range}\" ends before it begins")
+}
+
+pub(crate) fn no_such_profile(typed: &str, known: &[&str]) -> String {
+    let all = known.join(", ");
+    match nearest(typed, known.iter().copied()) {
+        Some(near) => format!("unknown profile \"{typed}\"; did you mean \"{near}\"? Known: {all}"),
+        None => format!("unknown profile \"{typed}\". Known: {all}"),
+    }
+}
+
+/// For options that do not fit.
+pub fn zero_block() -> String {
+    "--block 0: an I/O moves at least one sector".into()
+}
+
+/// For options that do not fit.
+pub fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
+    format!("{} is too little for {what}: at least {} is needed", Size(bytes), Size(least))
+}
+
+/// For options that do not fit.
+pub fn too_many_files(files: u64) -> String {
+    format!("{} files are too many; give a larger --file-size", Number(files as f64))
+}
+
+pub(crate) fn number_outside(least: f64, most: f64) -> String {
+    format!("it takes a number from {least} to {most}")
+}
+
 #[cfg(test)]
 mod tests {
     use likenew_core::io::{Op, Outcome};

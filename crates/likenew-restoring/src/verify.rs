@@ -10,15 +10,17 @@ mod wording;
 mod workload_plan;
 mod workloads;
 
+use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::target::Geometry;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::SAMPLES_MAX;
 use serde::{Deserialize, Serialize};
 
-use likenew_procedure_support::options::options;
-use likenew_procedure_support::wording::span_too_large;
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
+use likenew_procedure_support::options::{check_block, options};
+use likenew_procedure_support::wording::{span_too_large, too_many_files};
 use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
@@ -29,62 +31,112 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
     manual: include_str!("verify.md"),
 };
 
-/// The settings of a verification.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Is the capacity real, and does data read back as written?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct VerifyOptions {
     /// Files in a folder.
+    #[arg(skip = 1u32)]
     pub files: u32,
-    /// Bytes of each; a multiple of the block.
-    #[serde(with = "size_text")]
-    pub file_size: u64,
-    /// Bytes from the first address; everything by default.
+    /// Address space to verify, from the start [default: all; in a folder its free space]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text::optional", skip_serializing_if = "Option::is_none")]
     pub span: Option<u64>,
-    /// Bytes of one I/O.
+    /// How often everything is written and read back
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    pub passes: u32,
+    /// Write only a few hundred blocks: finds most counterfeits in a minute, proves nothing else
+    #[arg(long, conflicts_with_all = ["full", "read_only", "passes"])]
+    pub quick: bool,
+    /// Write and read everything even after damage was found
+    #[arg(long)]
+    pub full: bool,
+    /// Write nothing: read what an earlier run with this --seed wrote to a device
+    #[arg(long, requires = "seed")]
+    pub read_only: bool,
+    /// Random addresses to try first [default: 400; none in a folder, fewer on small drives]
+    #[arg(long, default_value_t = 400, hide_default_value = true, value_name = "N")]
+    pub probes: u32,
+    /// Parts per pass
+    #[arg(long, default_value_t = 100, value_name = "N")]
+    pub parts: u32,
+    /// Size of the files in a folder [default: about 1GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "1GiB", hide_default_value = true)]
+    #[serde(with = "size_text")]
+    pub file_size: u64,
+    /// Block size
+    #[arg(long, visible_alias = "bs", default_value = "1MiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub block: u64,
-    /// I/Os in flight.
+    /// Queue depth
+    #[arg(long, visible_alias = "iodepth", default_value_t = 4, value_name = "N")]
     pub depth: u32,
-    /// Parts of a pass that are measured separately.
-    pub parts: u32,
-    /// How often everything is written and read back.
-    pub passes: u32,
-    /// Random probes before the first pass; 0 for no probes.
-    pub probes: u32,
-    /// Whether to stop after the probes.
-    pub quick: bool,
-    /// Whether to write everything even if damage was found early.
-    pub full: bool,
-    /// Whether to write nothing, and read what an earlier run with the same seed wrote.
-    pub read_only: bool,
-    /// Idle time between writing and reading.
+    /// Idle time between writing and reading
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub idle: Nanos,
-    /// Largest size of the drive's cache: if less is written, reads may come from the cache alone.
+    /// Largest cache the drive may have; less data than that proves nothing
+    // Hard disks have up to 512 MB of cache, and flash drives use theirs for the mapping table.
+    #[arg(long, default_value = "1GiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub cache: u64,
 }
 
 impl Default for VerifyOptions {
-    /// Hard disks have up to 512 MB of cache, and flash drives use theirs for the mapping table, so none can
-    /// answer from more than 1 GiB.
     fn default() -> Self {
-        Self {
-            files: 1,
-            file_size: 1 << 30,
-            span: None,
-            block: 1 << 20,
-            depth: 4,
-            parts: 100,
-            passes: 1,
-            probes: 400,
-            quick: false,
-            full: false,
-            read_only: false,
-            idle: Nanos::ZERO,
-            cache: 1 << 30,
+        defaults()
+    }
+}
+
+impl Options for VerifyOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _: &dyn Fn(&str) -> bool) -> bool {
+        !self.read_only
+    }
+
+    /// Data of an earlier run is only told from this one's by its key.
+    fn needs_new_seed(&self) -> bool {
+        true
+    }
+
+    /// A folder gets as many files as fill the span, each of whole blocks.
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        /// Random probes are at most one in so many blocks.
+        const PROBES_SHARE: u64 = 16;
+        check_block(self.block)?;
+        let has_size = (fitting.is_chosen)("file_size");
+        if self.read_only && (fitting.is_folder || !fitting.is_real) {
+            return Err(wording::READ_ONLY_NEEDS_A_DEVICE.to_owned().into());
         }
+        if has_size && !fitting.is_folder {
+            return Err(wording::FILE_SIZE_NEEDS_A_FOLDER.to_owned().into());
+        }
+        let whole = self.span.map_or_else(|| fitting.usable(), Ok)?;
+        if !(fitting.is_chosen)("probes") {
+            let most = if fitting.is_folder { 0 } else { whole / PROBES_SHARE / self.block };
+            self.probes = u64::from(self.probes).min(most) as u32;
+        }
+        if self.quick && self.probes == 0 {
+            return Err(wording::quick_needs_space(whole).into());
+        }
+        if !fitting.is_folder {
+            self.file_size = self.block;
+            return Ok(());
+        }
+        if !has_size {
+            let each = whole / whole.div_ceil(self.file_size).max(1);
+            self.file_size = each - each % self.block;
+        }
+        let files = whole.checked_div(self.file_size).unwrap_or(0);
+        if files == 0 {
+            return Err(wording::file_of_blocks(whole, self.block).into());
+        }
+        self.files = u32::try_from(files).map_err(|_| too_many_files(files))?;
+        self.span = None;
+        Ok(())
     }
 }
 

@@ -15,41 +15,8 @@ pub struct Entry {
     pub model: Model,
 }
 
-macro_rules! files {
-    ($($name:literal),* $(,)?) => {
-        &[$(($name, include_str!(concat!("../../../catalog/", $name, ".toml")))),*]
-    };
-}
-
-const FILES: &[(&str, &str)] = files![
-    "cloud-gp2-100gib",
-    "crucial-m4-128gb",
-    "disk-2tb",
-    "fake-stick-512gb",
-    "intel-520-120gb",
-    "intel-x25-e-32gb",
-    "intel-x25-m-80gb",
-    "jmicron-jmf602b",
-    "jmicron-jmf602bx2",
-    "microsd-32gb",
-    "ocz-core-64gb",
-    "ocz-summit",
-    "ocz-vertex",
-    "ocz-vertex-3-120gb",
-    "qlc-nvme-1tb",
-    "samsung-slc",
-    "seagate-archive-8tb",
-    "seagate-momentus-5400.6",
-    "tiny-flash",
-    "tlc-enterprise-1920gb",
-    "tlc-nvme-1tb",
-    "tlc-sata-500gb",
-    "usb-stick-16gb",
-    "wd-caviar-se16",
-    "wd-scorpio-black-500gb",
-    "wd-velociraptor",
-    "wd6400aaks",
-];
+/// The name and the text of each file in `catalog/`.
+const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
 
 /// All of them, by name.
 pub fn catalog() -> &'static [Entry] {

@@ -5,55 +5,25 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use likenew_core::io::Op;
 use likenew_core::procedure::Plan;
 use likenew_core::quantity::Size;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
+use likenew_procedures::data::DataOptions;
 use likenew_procedures::data::files::{FileScan, FileType};
-use likenew_procedures::data::{DataOptions, PART_MIN, Test};
-use likenew_procedures::pattern::Pattern;
 use likenew_real::scan::{GroupScan, Progress, Refusals, Request as ScanRequest, Scan, ScanError, scan};
 
-use super::{Command, default_tests};
+use super::{Command, Measured};
 use crate::access::{Access, lock};
-use crate::arguments::TargetArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure, options as settings};
 use crate::references::SequentialRates;
 use crate::resolved_target::ResolvedTarget;
 use crate::{interrupt, wording};
 
-/// Is compressible data faster, and how compressible are your files?
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Test")]
 pub(crate) struct Data {
-    /// Steps from zeros to incompressible data, from 2 to 101
-    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(2..=101), value_name = "N")]
-    steps: u32,
-    /// Operations: write, read
-    #[arg(long, value_delimiter = ',', default_value = "write,read", value_parser = read_or_write, value_name = "OP,..")]
-    op: Vec<Op>,
-    /// Access patterns: sequential, random
-    #[arg(long, value_delimiter = ',', default_value = "sequential,random", value_name = "PATTERN,..")]
-    pattern: Vec<Pattern>,
-    /// Block size, one for all patterns or one for each [default: 1MiB sequential, 4KiB random]
-    #[arg(long, visible_alias = "bs", value_delimiter = ',', value_parser = parse_size, value_name = "SIZE,..")]
-    block: Vec<u64>,
-    /// Queue depth, one for all patterns or one for each [default: 8 sequential, 32 random]
-    #[arg(long, visible_alias = "iodepth", value_delimiter = ',', value_name = "N,..")]
-    depth: Vec<u32>,
-    /// Address space to test, divided among the steps [default: 1GiB, or what there is]
-    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
-    span: Option<u64>,
-    /// Passes, each through the steps in another order
-    #[arg(long, default_value_t = 3, value_name = "N")]
-    passes: u32,
-    /// Time limit of a step in one pass; it also ends after moving its part of the span
-    #[arg(long, visible_alias = "runtime", default_value = "1s", value_parser = parse_duration, value_name = "TIME")]
-    time: Nanos,
-    /// Idle time before each step
-    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
-    idle: Nanos,
+    #[command(flatten)]
+    pub(crate) measured: Measured<DataOptions>,
     /// Also read the files in this folder: how compressible are they, and what speed do they get?
     #[arg(long, value_name = "DIR", help_heading = FILES)]
     files: Vec<PathBuf>,
@@ -71,36 +41,30 @@ pub(crate) struct Data {
     scan_only: bool,
     #[command(flatten)]
     pub(crate) rated: SequentialRates,
-    #[command(flatten)]
-    arguments: TargetArguments,
 }
 
 const FILES: &str = "Your files";
 
-fn read_or_write(text: &str) -> Result<Op, String> {
-    match text {
-        "read" => Ok(Op::Read),
-        "write" => Ok(Op::Write),
-        _ => Err(wording::not_read_or_write(text)),
-    }
-}
-
-const SPAN_DEFAULT: u64 = 1 << 30;
 /// A smaller sample says nothing, and a larger one than the maximum takes too long.
 const SAMPLE_MIN: u64 = 1 << 20;
 const SAMPLE_MAX: u64 = 64 << 30;
 
 impl Command for Data {
-    fn run(self) -> Result<Exit> {
-        let request = Request::for_target(&self.arguments, Access::writing(!self.scan_only));
-        measure(request, |target| self.plan(&target.resolved))
+    fn run(mut self) -> Result<Exit> {
+        let mut access = Access::Write;
+        if self.scan_only {
+            (self.measured.options.steps, access) = (0, Access::Read);
+        }
+        measure(Request::for_target(&self.measured.arguments, access), |target| self.plan(&target.resolved))
     }
 }
 
 impl Data {
     /// The plan; `None` if the user stopped the scan of files.
     fn plan(&self, target: &ResolvedTarget) -> Result<Option<Plan>> {
-        let mut options = self.options(target)?;
+        let (read, write) = self.rated.or_own(target)?;
+        let mut options = self.measured.options(target)?;
+        (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
         if !self.files.is_empty() {
             let Some(files) = self.scan_files()? else {
                 crate::console::note(wording::STOPPED_BEFORE_MEASURING);
@@ -108,7 +72,7 @@ impl Data {
             };
             options.files = Some(files);
         }
-        Ok(Some(self.arguments.plan_of("data", settings(&options))))
+        Ok(Some(self.measured.arguments.plan_of("data", settings(&options))))
     }
 
     fn scan_files(&self) -> Result<Option<FileScan>> {
@@ -124,45 +88,9 @@ impl Data {
             sample_bytes: sample,
             time: scan_time,
             cross: self.cross_file_systems,
-            seed: self.arguments.seed(),
+            seed: self.measured.arguments.seed(),
         };
-        scan_folders(&request, self.arguments.run.wait_for_drive)
-    }
-
-    fn options(&self, target: &ResolvedTarget) -> Result<DataOptions> {
-        let (read, write) = self.rated.or_own(target)?;
-        let tests = default_tests(&self.pattern, &self.block, &self.depth, Test::default_test)?;
-        let Self { passes, time, idle, .. } = *self;
-        let (steps, span) = match self.scan_only {
-            true => (0, SPAN_DEFAULT),
-            false => (self.steps, self.span(target, &tests)?),
-        };
-        Ok(DataOptions {
-            steps,
-            ops: self.op.clone(),
-            tests,
-            span,
-            passes,
-            time,
-            idle,
-            advertised_read_bytes_per_s: read,
-            advertised_write_bytes_per_s: write,
-            files: None,
-        })
-    }
-
-    /// The span on the command line; the default otherwise, or less if the target is smaller.
-    fn span(&self, target: &ResolvedTarget, tests: &[Test]) -> Result<u64> {
-        if let Some(span) = self.span {
-            return Ok(span);
-        }
-        let usable = target.usable_bytes()?;
-        let block = tests.iter().map(|test| test.block).fold(PART_MIN, u64::max);
-        let least = u64::from(self.steps).saturating_mul(block);
-        if usable < least {
-            return Err(Failure::Usage(wording::steps_do_not_fit(usable, self.steps, least)));
-        }
-        Ok(SPAN_DEFAULT.max(least).min(usable))
+        scan_folders(&request, self.measured.arguments.run.wait_for_drive)
     }
 }
 

@@ -16,11 +16,12 @@ use likenew_core::units::parse_size;
 use likenew_sim::Spec;
 
 use super::Command;
-use crate::arguments::{ArchiveFolder, number};
+use crate::arguments::ArchiveFolder;
 use crate::exit::{Exit, Failure, Result};
 use crate::output;
 use crate::resolved_target::read_file;
 use crate::wording::sim as wording;
+use likenew_procedures::fit::number;
 
 /// Explain, save or serve a simulated drive
 #[derive(Debug, Args)]

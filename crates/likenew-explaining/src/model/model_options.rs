@@ -1,64 +1,102 @@
 //! The settings of a model, and which of them make sense.
 
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::Evidence;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::procedure::{Descriptor, Evidence};
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
+use likenew_procedure_support::fit::{Fitting, List, Options, Unfit, defaults, doublings};
+use likenew_procedure_support::wording::too_small_for;
 use serde::{Deserialize, Serialize};
 
-use super::wording;
+use super::{DESCRIPTOR, wording};
 
-/// The settings of a model.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Fit an access time model: seek, throughput, parallelism
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelOptions {
-    /// Read, write or both; by default both if the target may be written.
+    /// read, write or both [default: both, or read where the target is read-only]
+    #[arg(long = "op", value_parser = reads_and_writes(), default_value = "both", hide_default_value = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub ops: Vec<Op>,
-    /// Queue depths of small random I/Os; long requests run at QD1.
-    pub depths: Vec<u32>,
-    /// The longest request, if it fits.
+    pub ops: List<Op>,
+    /// Queue depths of small random requests, or ranges such as 1..64 [default: 1..64]
+    #[arg(long = "depth", visible_alias = "iodepth", value_parser = doublings::<u32>, value_name = "N,..")]
+    #[arg(default_value = "1..64", hide_default_value = true)]
+    pub depths: List<u32>,
+    /// Longest request, a power of two
+    // As in the study of a drive that this automates.
+    #[arg(long, default_value = "512MiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub longest: u64,
-    /// Bytes of address space, from the start of the drive; all of it by default.
+    /// Address space to test, from the start [default: all; in a folder 384MiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Most bytes to write, preparation included, and most to read; by default 1 GiB in a folder, otherwise 8
-    /// GiB or what the drive holds.
+    /// Write at most this much, and read at most as much [default: 8GiB, in a folder 1GiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// No visit starts after this much time; by default ten minutes, in a folder 45 seconds.
+    /// Start no new measurement after this time [default: 10min, in a folder 45s]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub time: Option<Nanos>,
-    /// Length of one visit of a point, or of its first request if that takes longer; by default three
-    /// seconds, in a folder half of one.
+    /// Time limit of one measurement [default: 3s, in a folder 500ms]
+    // Or its first request, if that takes longer.
+    #[arg(long, value_parser = parse_duration, value_name = "TIME")]
     #[serde(skip_serializing_if = "Option::is_none", with = "duration_text::optional")]
     pub visit: Option<Nanos>,
-    /// Content of writes.
+    /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
+    #[arg(long, default_value = "random")]
     pub data: DataClass,
     /// Rated sequential read, in bytes a second.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_read_bytes_per_s: Option<u64>,
     /// Rated sequential write, in bytes a second.
+    #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advertised_write_bytes_per_s: Option<u64>,
 }
 
 impl Default for ModelOptions {
-    /// Requests from one block to 512 MiB, as in the study of a drive that this automates.
     fn default() -> Self {
-        Self {
-            ops: Vec::new(),
-            depths: (0..7).map(|power| 1 << power).collect(),
-            longest: 512 << 20,
-            span: None,
-            bytes: None,
-            time: None,
-            visit: None,
-            data: DataClass::Random,
-            advertised_read_bytes_per_s: None,
-            advertised_write_bytes_per_s: None,
+        Self { ops: Vec::new(), ..defaults() }
+    }
+}
+
+/// Which operations a model is made of.
+fn reads_and_writes() -> impl TypedValueParser<Value = List<Op>> {
+    let value = |(name, help)| PossibleValue::new(name).help(help);
+    let values = [("read", wording::READS), ("write", wording::WRITES_ALONE), ("both", wording::BOTH)];
+    PossibleValuesParser::new(values.map(value)).map(|name| match name.as_str() {
+        "read" => vec![Op::Read],
+        "write" => vec![Op::Write],
+        _ => vec![Op::Read, Op::Write],
+    })
+}
+
+impl Options for ModelOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, is_chosen: &dyn Fn(&str) -> bool) -> bool {
+        is_chosen("ops") && self.ops.contains(&Op::Write)
+    }
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        if !fitting.is_writable && !(fitting.is_chosen)("ops") {
+            fitting.note_reads_only();
+            self.ops = vec![Op::Read];
         }
+        if fitting.is_folder && self.span.is_none() {
+            let usable = fitting.usable()?;
+            self.span = Some(SPAN_OF_FOLDER.min(usable - usable % SPAN_STEP));
+            if self.span == Some(0) {
+                return Err(too_small_for("a model", usable, SPAN_STEP).into());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -19,6 +19,12 @@ pub(super) const QUESTION: &str =
 pub(super) const WRITES: &str =
     "temporary files in a folder, or the drive where consent was given; nothing with --op read";
 
+// Operations to choose from
+
+pub(super) const READS: &str = "Reads only";
+pub(super) const WRITES_ALONE: &str = "Writes only";
+pub(super) const BOTH: &str = "Both";
+
 /// A number with its interval, if known.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Quantity {

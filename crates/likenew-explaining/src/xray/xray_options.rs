@@ -1,30 +1,52 @@
 //! The settings of an X-ray, which of them make sense, and which would decide an unknown property here.
 
+use clap::Args;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Action, Loss};
 use likenew_core::io::Op;
-use likenew_core::procedure::Evidence;
+use likenew_core::procedure::{Descriptor, Evidence};
 use likenew_core::target::{Clock, Geometry};
-use likenew_core::units::{Nanos, exact_size, size_text};
+use likenew_core::units::{Nanos, exact_size, parse_size, size_text};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit};
 use likenew_procedure_support::wording::{command, span_too_large};
 use serde::{Deserialize, Serialize};
 
 use super::property::Remedy;
-use super::{EXPERIMENTS, wording};
+use super::{DESCRIPTOR, EXPERIMENTS, wording};
 
-/// The settings of an X-ray.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+/// What is inside: medium, mapping, dies, caches, over-provisioning
+#[derive(Args, Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct XrayOptions {
-    /// Bytes of address space, from the start of the drive; all of it by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    /// Address space to test, from the start [default: all; in a folder 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Most bytes to write; by default four times the span.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    /// Write at most this much [default: four times the span]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub bytes: Option<u64>,
-    /// The tests to run; all of them by default. Some need what others find.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Run only these experiments; `likenew help xray` lists them [default: all]
+    // Some need what others find.
+    #[arg(long, value_delimiter = ',', value_name = "EXPERIMENT")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<String>,
+}
+
+/// Read-only targets are only read, so nothing is refused here.
+impl Options for XrayOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        /// The span of a folder is a multiple of this, so that I/Os divide it.
+        const FOLDER_STEP: u64 = 1 << 20;
+        let usable = fitting.usable()?;
+        if fitting.is_folder {
+            self.span.get_or_insert(Self::SPAN_OF_FOLDER.min(usable - usable % FOLDER_STEP));
+        }
+        Ok(())
+    }
 }
 
 impl XrayOptions {

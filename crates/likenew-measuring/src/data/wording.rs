@@ -352,6 +352,22 @@ pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> Over
     table
 }
 
+pub(super) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {
+    format!("--{flag} has {values} values for {patterns} patterns; give one for all, or one for each")
+}
+
+pub(super) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
+    format!(
+        "{} is too little for {steps} steps: at least {} is needed; give fewer --steps or a smaller --block",
+        Size(bytes),
+        Size(least)
+    )
+}
+
+pub(super) fn not_read_or_write(text: &str) -> String {
+    format!("\"{text}\" is neither read nor write")
+}
+
 #[cfg(test)]
 mod tests {
     use likenew_stats::interval::Interval;

@@ -407,6 +407,16 @@ pub(super) fn read_back_name(unit: Unit, number: usize) -> String {
     format!("{} {number} read back", unit.noun())
 }
 
+pub(super) const FROM_ON_REAL: &str =
+    "--from is for simulated drives: in a folder the file system decides where files go";
+
+pub(super) fn files_do_not_fit(bytes: u64) -> String {
+    format!(
+        "{} cannot hold that; give a smaller --file-size, --from or --block, or fewer --files",
+        Size(bytes)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -406,6 +406,14 @@ pub(super) fn retest_name(point: usize, round: u32) -> String {
 
 pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
 
+pub(super) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
+    format!(
+        "{points} points of {} each do not fit into {}; give fewer --points or a smaller --block",
+        Size(block),
+        Size(span)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;

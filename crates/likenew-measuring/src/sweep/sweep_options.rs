@@ -3,53 +3,87 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::Args;
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Descriptor;
 use likenew_core::serde_as_text;
-use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, parse_size, size_text};
+use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::distinct;
-use likenew_procedure_support::options::{
-    Arguments, check_multiple, check_ops, check_range, check_time, joined,
+use likenew_procedure_support::fit::{
+    Doubling, Fitting, List, Options, Unfit, by_name, defaults, doublings, mix_of_reads,
 };
+use likenew_procedure_support::options::{check_multiple, check_ops, check_range, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::PrecisionGoal;
 use likenew_procedure_support::wording::out_of_range;
 use likenew_stats::interval::Goal;
 use serde::{Deserialize, Serialize};
 
-use super::wording;
+use super::{DESCRIPTOR, wording};
 
-/// The options of a sweep. Every combination of the five lists is a cell of the matrix.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Speed over block size, queue depth, operation, pattern and data
+///
+/// Every combination of the five lists is a cell of the matrix.
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct SweepOptions {
-    /// The operations.
+    /// Preset; the options below change parts of it
+    #[arg(long, default_value = "default", value_name = "NAME")]
+    #[serde(skip)]
+    pub profile: Preset,
+    /// Operations: read, write, mix:70 (70% reads) [preset default: read,write]
+    #[arg(long = "op", value_delimiter = ',', value_name = "OP,..")]
+    #[arg(default_value = "read,write", hide_default_value = true)]
     pub ops: Vec<Mix>,
-    /// The patterns.
+    /// Same as --op mix:PERCENT, as fio spells it
+    #[arg(long, value_parser = mix_of_reads, value_name = "PERCENT", conflicts_with = "ops", hide_short_help = true)]
+    #[serde(skip)]
+    pub rwmixread: Option<Mix>,
+    /// Access patterns [preset default: sequential,random]
+    #[arg(long = "pattern", value_delimiter = ',', value_name = "PATTERN,..")]
+    #[arg(default_value = "sequential,random", hide_default_value = true)]
     pub patterns: Vec<Pattern>,
-    /// Bytes of one I/O.
-    pub blocks: Vec<Block>,
-    /// Queue depths.
-    pub depths: Vec<u32>,
-    /// Content of writes, and of the data to read.
+    /// Block sizes; 512..64M means every doubling [preset default: 4k,16k,64k,256k,1M]
+    #[arg(long = "block", visible_alias = "bs", value_parser = doublings::<Block>, value_name = "SIZE,..")]
+    #[arg(default_value = "4k,16k,64k,256k,1M", hide_default_value = true)]
+    pub blocks: List<Block>,
+    /// Queue depths; 1..256 means every doubling [preset default: 1,4,32]
+    #[arg(long = "depth", visible_alias = "iodepth", value_parser = doublings::<u32>, value_name = "N,..")]
+    #[arg(default_value = "1,4,32", hide_default_value = true)]
+    pub depths: List<u32>,
+    /// Data: random, zero, or what it compresses to, such as 0.5 for half [preset default: random]
+    #[arg(long, value_delimiter = ',', value_name = "DATA,..")]
+    #[arg(default_value = "random", hide_default_value = true)]
     pub data: Vec<DataClass>,
-    /// Bytes of address space that are tested, from the start of the drive.
+    /// Address space to test [preset default: 1GiB, or what there is]
+    #[arg(long, visible_alias = "size", value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "1GiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub span: u64,
-    /// A pass of a cell ends after this much time …
+    /// Time limit of a combination in one pass [preset default: 300ms]
+    #[arg(long, visible_alias = "runtime", value_parser = parse_duration, value_name = "TIME")]
+    #[arg(default_value = "300ms", hide_default_value = true)]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// … or once it has moved this many bytes, but at least twice what its queue holds.
+    /// Byte limit of a combination in one pass, at least twice its queue [preset default: 128MiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "128MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub bytes: u64,
-    /// How often every cell is measured; with a precision goal, at least.
+    /// Passes of each combination [preset default: 5]
+    #[arg(long, value_name = "N", default_value_t = 5, hide_default_value = true)]
     pub passes: u32,
-    /// Measures a cell again until the interval of its mean is as narrow as this.
+    /// Repeat each combination until its mean is known this well, such as 2%
+    #[arg(long, value_name = "PERCENT")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub precise: Option<PrecisionGoal>,
-    /// Limit of that number.
+    /// At most this many passes of a combination with --precise [default: 20]
+    #[arg(long, requires = "precise", value_name = "N", default_value_t = 20, hide_default_value = true)]
     pub passes_max: u32,
-    /// The order of the cells within a round.
+    /// Order of the combinations in each pass: shuffled or listed [preset default: shuffled]
+    #[arg(long, value_name = "NAME", default_value = "shuffled", hide_default_value = true)]
     pub order: Order,
 }
 
@@ -73,22 +107,19 @@ const CELLS_MAX: usize = 4096;
 pub const SPAN_STEP: u64 = 1 << 20;
 
 impl Default for SweepOptions {
-    /// About two minutes on an SSD: 60 cells, five times 0.3 s each, and the time to write the span.
     fn default() -> Self {
-        Self {
-            ops: vec![Mix::Only(Op::Read), Mix::Only(Op::Write)],
-            patterns: vec![Pattern::Sequential, Pattern::Random],
-            blocks: [4, 16, 64, 256, 1024].map(|kib| Block(kib << 10)).to_vec(),
-            depths: vec![1, 4, 32],
-            data: vec![DataClass::Random],
-            span: 1 << 30,
-            time: Nanos::from_millis(300),
-            bytes: 128 << 20,
-            passes: 5,
-            precise: None,
-            passes_max: 20,
-            order: Order::Shuffled,
-        }
+        defaults()
+    }
+}
+
+impl Options for SweepOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        let rwmixread = self.rwmixread;
+        *self = fitting.chosen_over(self, self.profile.options());
+        fitting.ops(&mut self.ops, rwmixread)?;
+        fitting.span(&mut self.span, SPAN_STEP)
     }
 }
 
@@ -131,25 +162,6 @@ impl SweepOptions {
             return Err(wording::too_many_cells(cells, CELLS_MAX));
         }
         Ok(())
-    }
-
-    /// The options of the command line that turn the default sweep into this one.
-    pub(super) fn arguments(&self) -> String {
-        let usual = Self::default();
-        Arguments::default()
-            .add(self.ops != usual.ops, "op", joined(&self.ops))
-            .add(self.patterns != usual.patterns, "pattern", joined(&self.patterns))
-            .add(self.blocks != usual.blocks, "block", joined(&self.blocks))
-            .add(self.depths != usual.depths, "depth", joined(&self.depths))
-            .add(self.data != usual.data, "data", joined(&self.data))
-            .add(self.span != usual.span, "span", exact_size(self.span))
-            .add(self.time != usual.time, "time", exact_duration(self.time))
-            .add(self.bytes != usual.bytes, "bytes", exact_size(self.bytes))
-            .add(self.order != usual.order, "order", self.order)
-            .add(self.passes != usual.passes, "passes", self.passes)
-            .add_known("precise", self.precise)
-            .add(self.precise.is_some(), "passes-max", self.passes_max)
-            .text()
     }
 
     /// The precision of each cell, if one was asked for.
@@ -198,6 +210,16 @@ impl FromStr for Block {
     }
 }
 
+impl Doubling for Block {
+    fn double(self) -> Option<Self> {
+        self.0.double().map(Self)
+    }
+
+    fn refusal(_: &str, error: Self::Err) -> String {
+        error
+    }
+}
+
 serde_as_text!(Order);
 serde_as_text!(Block);
 
@@ -216,6 +238,14 @@ pub enum Preset {
     Iometer,
     /// Every power of two from 512 B to 16 MiB at every one from depth 1 to 256.
     Full,
+}
+
+impl FromStr for Preset {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        by_name(text, &Self::ALL)
+    }
 }
 
 impl Preset {
@@ -244,7 +274,7 @@ impl Preset {
             },
             Self::Atto => SweepOptions {
                 patterns: vec![Pattern::Sequential],
-                blocks: doublings(9..=26),
+                blocks: powers_of_two(9..=26),
                 depths: vec![4],
                 data: vec![DataClass::Zero],
                 span: 256 << 20,
@@ -262,7 +292,7 @@ impl Preset {
             },
             Self::Full => SweepOptions {
                 ops: vec![reads, Mix::Reads(70), writes],
-                blocks: doublings(9..=24),
+                blocks: powers_of_two(9..=24),
                 depths: (0..=8).map(|power| 1 << power).collect(),
                 passes: 3,
                 ..usual
@@ -271,7 +301,7 @@ impl Preset {
     }
 }
 
-fn doublings(powers: std::ops::RangeInclusive<u32>) -> Vec<Block> {
+fn powers_of_two(powers: std::ops::RangeInclusive<u32>) -> Vec<Block> {
     powers.map(|power| Block(1 << power)).collect()
 }
 
@@ -293,6 +323,16 @@ mod tests {
     fn values_read_back_and_nonsense_does_not() {
         reads_back::<Order>(&["listed", "shuffled"], &["", "sorted"]);
         reads_back::<Block>(&["512", "4KiB", "1GiB", "1"], &["0", "2GiB", "-4k", "4q"]);
+    }
+
+    #[test]
+    fn blocks_double_up_to_the_end_of_their_range() {
+        let blocks: Vec<String> =
+            doublings::<Block>("512..64M").unwrap().iter().map(Block::to_string).collect();
+        assert_eq!((blocks.len(), &*blocks[0], &*blocks[17]), (18, "512", "64MiB"));
+        for text in ["0", "4k..", "2GiB", "1k..2GiB", "64k..4k"] {
+            assert!(doublings::<Block>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -267,5 +267,6 @@ fn what_does_not_fit_is_refused_by_name() {
         let error = Data::new(options).err().unwrap_or_else(|| panic!("{word} was taken"));
         assert!(error.contains(word), "{error}");
     }
-    assert_eq!(DataOptions::default().tests[1], Test::default_test(Pattern::Random));
+    let random = Test { pattern: Pattern::Random, block: 4096, depth: 32 };
+    assert_eq!(DataOptions::default().tests[1], random);
 }

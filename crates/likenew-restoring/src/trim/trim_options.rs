@@ -1,11 +1,15 @@
 //! The options of trim.
 
+use clap::ArgAction::SetFalse;
+use clap::Args;
 use likenew_core::probe::ReadBack;
-use likenew_core::units::{Nanos, duration_text, size_text};
+use likenew_core::procedure::Descriptor;
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
 use likenew_procedure_support::wording::out_of_range;
 use serde::{Deserialize, Serialize};
 
-use super::wording;
+use super::{DESCRIPTOR, wording};
 
 /// Bytes to free and read back are a multiple of this.
 pub const BYTES_STEP: u64 = 1 << 20;
@@ -14,53 +18,88 @@ pub const HALF_STEP: u64 = 1 << 20;
 const BYTES_MAX: u64 = 64 << 30;
 const PROBES_MAX: u32 = 65_536;
 
-/// The options of trim.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Does TRIM reach the drive, and what does it gain?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct TrimOptions {
-    /// Bytes to write, free and read back; as many again are kept beside them.
+    /// Bytes to write, trim and read back, beside as many that are kept [default: 32MiB]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[arg(default_value = "32MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub bytes: u64,
-    /// Longest wait for a file system that sends TRIM by itself, and for a drive that obeys only in idle
-    /// time.
+    /// How long to wait for a file system that sends TRIM on its own, and for the drive to act on it
+    #[arg(long, default_value = "10s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub wait: Nanos,
-    /// Number of 4K reads timed in freed blocks, and as many in kept ones.
+    /// Timed reads of trimmed and of kept data, each
+    #[arg(long, default_value_t = 256, value_name = "N")]
     pub probes: u32,
-    /// Whether the temporary file's addresses may be read from the device below it.
+    /// Do not read the device below the folder
+    #[arg(long = "no-raw", action = SetFalse)]
     pub raw: bool,
-    /// Whether to measure the effect of TRIM.
+    /// Skip measuring how much TRIM gains
+    #[arg(long = "no-worth", action = SetFalse, conflicts_with_all = ["span", "time", "depth", "passes"])]
     pub worth: bool,
-    /// Bytes of address space for that: random writes go over one half, and the other is deleted. Everything
-    /// by default.
-    #[serde(default, skip_serializing_if = "Option::is_none", with = "size_text::optional")]
+    /// Address space for measuring the gain, half of it trimmed [default: up to 64GiB of a simulated drive; in a folder
+    /// 1GiB, or twice --bytes if that is given]
+    #[arg(long, value_parser = parse_size, value_name = "SIZE")]
+    #[serde(skip_serializing_if = "Option::is_none", with = "size_text::optional")]
     pub span: Option<u64>,
-    /// Time of each pass.
+    /// Time of each pass of random writes
+    #[arg(long, visible_alias = "runtime", default_value = "4s", value_parser = parse_duration, value_name = "TIME")]
     #[serde(with = "duration_text")]
     pub time: Nanos,
-    /// Random writes in flight.
+    /// Queue depth of the random writes
+    #[arg(long, visible_alias = "iodepth", default_value_t = 8, value_name = "N")]
     pub depth: u32,
-    /// Passes with TRIM, and as many without.
+    /// Passes with TRIM, and as many without
+    #[arg(long, default_value_t = 4, value_name = "N")]
     pub passes: u32,
 }
 
 impl Default for TrimOptions {
     fn default() -> Self {
-        Self {
-            bytes: 32 << 20,
-            wait: Nanos::from_secs(10),
-            probes: 256,
-            raw: true,
-            worth: true,
-            span: None,
-            time: Nanos::from_secs(4),
-            depth: 8,
-            passes: 4,
-        }
+        defaults()
+    }
+}
+
+/// A file or a device is only queried, which needs no permission to write.
+impl Options for TrimOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        self.worth &= fitting.is_writable;
+        self.span = if self.worth { self.fitting_span(fitting)? } else { None };
+        Ok(())
     }
 }
 
 impl TrimOptions {
+    /// A simulated drive that is used as a whole needs no number.
+    fn fitting_span(&self, fitting: &Fitting<'_>) -> Result<Option<u64>, Unfit> {
+        /// A folder's span is written again and again.
+        const SPAN_OF_FOLDER: u64 = 1 << 30;
+        /// Largest span of a simulated drive, which already takes long to fill.
+        const SPAN_OF_DRIVE: u64 = 64 << 30;
+        const STEP: u64 = 2 * HALF_STEP;
+        let (usable, is_folder) = (fitting.usable()?, fitting.is_folder);
+        // The file that is read back needs space as well.
+        let (usual, left) = match is_folder {
+            true => (SPAN_OF_FOLDER, usable.saturating_sub(self.bytes.saturating_mul(2))),
+            false => (SPAN_OF_DRIVE, usable),
+        };
+        let half = self.bytes - self.bytes % HALF_STEP;
+        let twice_bytes =
+            (is_folder && (fitting.is_chosen)("bytes")).then(|| half.max(HALF_STEP).saturating_mul(2));
+        match self.span.or(twice_bytes) {
+            Some(span) => Ok(Some(span)),
+            None if !is_folder && usable <= usual => Ok(None),
+            None if left < STEP => Err(wording::trim_does_not_fit(usable, STEP).into()),
+            None => Ok(Some(usual.min(left - left % STEP))),
+        }
+    }
+
     /// Refuses what makes no sense.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.bytes.is_multiple_of(BYTES_STEP) || !(BYTES_STEP..=BYTES_MAX).contains(&self.bytes) {

@@ -511,6 +511,10 @@ pub(super) const TRIM: &str = "trim";
 pub(super) const EFFECT: &str = "effect";
 const GAIN_QUESTION: &str = "Gain from TRIM";
 
+pub(super) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
+    format!("{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -506,6 +506,23 @@ pub(super) const INTEGRITY: &str = "integrity";
 /// How a caveat of a target says that its I/O is not direct.
 pub(super) const THROUGH_PAGE_CACHE: &str = "through the page cache";
 
+pub(super) const READ_ONLY_NEEDS_A_DEVICE: &str =
+    "--read-only needs a device: temporary files in a folder are deleted, and a simulated drive starts anew";
+
+pub(super) const FILE_SIZE_NEEDS_A_FOLDER: &str = "--file-size is for folders; this target has no files";
+
+pub(super) fn quick_needs_space(span: u64) -> String {
+    format!("--quick needs a whole drive, and more than {}; leave it out", Size(span))
+}
+
+pub(super) fn file_of_blocks(span: u64, block: u64) -> String {
+    format!(
+        "{} is too little for a file of {} blocks; give a smaller --file-size or --block",
+        Size(span),
+        Size(block)
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

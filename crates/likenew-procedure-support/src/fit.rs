@@ -1,0 +1,281 @@
+//! Options are declared once: a struct is what is typed, with its help and defaults, and what a plan keeps. What depends on the
+//! target is fitted to it, whether the rest was typed or stands in a plan.
+
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Command};
+use likenew_core::io::Op;
+use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::workload::Mix;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::options::options;
+use crate::wording;
+
+/// The options of a procedure. The fields are named as the keys of its plan.
+pub trait Options: Args + Clone + Serialize + DeserializeOwned {
+    /// The procedure that has them.
+    const DESCRIPTOR: &'static Descriptor;
+
+    /// Whether the drive has to be one that may be overwritten: a folder, or one whose owner agreed.
+    fn writes(&self, _is_chosen: &dyn Fn(&str) -> bool) -> bool {
+        false
+    }
+
+    /// Whether each run on a real drive has a seed of its own, so that its data is not taken for that of an earlier one.
+    fn needs_new_seed(&self) -> bool {
+        false
+    }
+
+    /// Adapts to the target what was not chosen.
+    ///
+    /// # Errors
+    /// What was chosen does not fit the target.
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit>;
+}
+
+/// The options where nothing is chosen: those of the command line.
+pub fn defaults<O: Args>() -> O {
+    typed([])
+}
+
+/// The options of a command line that is known to be right.
+pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
+    let grammar = O::augment_args(Command::new("likenew").no_binary_name(true));
+    let matches =
+        grammar.try_get_matches_from(words).expect("these are options, and no others have to be chosen");
+    O::from_arg_matches(&matches).expect("a value is what its option takes")
+}
+
+/// A plan whose options are adapted to a target.
+///
+/// # Errors
+/// An option is wrong, or does not fit the target.
+pub fn fitted<O: Options>(plan: &Plan, fitting: &mut Fitting<'_>) -> Result<Plan, Unfit> {
+    let mut options: O = options(O::DESCRIPTOR.name, &plan.options)?;
+    options.fit(fitting)?;
+    Ok(Plan { options: table(&options), ..plan.clone() })
+}
+
+/// The command line of options: those that differ from `usual`, in the order in which they are declared.
+pub fn arguments<O: Options>(options: &O, usual: &O) -> String {
+    let (options, usual) = (table(options), table(usual));
+    let grammar = O::augment_args(Command::new("likenew"));
+    let chosen = grammar.get_arguments().filter_map(|argument| {
+        let (name, key) = (argument.get_long()?, argument.get_id().as_str());
+        let value = options.get(key).filter(|value| usual.get(key) != Some(*value))?;
+        let text = match value {
+            toml::Value::Boolean(is_on) if argument.get_action().takes_values() => {
+                if *is_on { "on" } else { "off" }.into()
+            }
+            toml::Value::Boolean(is_set) => return is_set.then(|| format!("--{name}")),
+            toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
+            value => plain(value),
+        };
+        Some(format!("--{name} {text}"))
+    });
+    chosen.collect::<Vec<_>>().join(" ")
+}
+
+fn table(options: &impl Serialize) -> toml::Table {
+    toml::Table::try_from(options).expect("options are plain values")
+}
+
+fn plain(value: &toml::Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Why options do not fit a target.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unfit {
+    /// In a sentence.
+    Because(String),
+    /// How many bytes it has could not be found out.
+    UnknownSize,
+    /// It would be written to, and its owner has not agreed.
+    ReadOnly,
+}
+
+impl From<String> for Unfit {
+    fn from(sentence: String) -> Self {
+        Self::Because(sentence)
+    }
+}
+
+/// A target, as far as options depend on it, and which options were chosen.
+pub struct Fitting<'a> {
+    /// Bytes that may be used; none could not be found out.
+    pub usable_bytes: Option<u64>,
+    /// Whether it is a folder, where temporary files are measured.
+    pub is_folder: bool,
+    /// Whether it may be written to.
+    pub is_writable: bool,
+    /// Whether it is measured in wall time.
+    pub is_real: bool,
+    /// Whether the option of this key was chosen.
+    pub is_chosen: &'a dyn Fn(&str) -> bool,
+    /// What the user should know of it.
+    pub notes: Vec<&'static str>,
+}
+
+impl Fitting<'_> {
+    /// Bytes that may be used.
+    ///
+    /// # Errors
+    /// They could not be found out.
+    pub fn usable(&self) -> Result<u64, Unfit> {
+        self.usable_bytes.ok_or(Unfit::UnknownSize)
+    }
+
+    /// What was chosen, and for the rest `base`.
+    pub fn chosen_over<O: Options>(&self, options: &O, base: O) -> O {
+        let mut table = table(&base);
+        table.extend(self::table(options).into_iter().filter(|(key, _)| (self.is_chosen)(key)));
+        O::deserialize(table).expect("both are options")
+    }
+
+    /// Operations: those that were chosen, in either spelling; otherwise only reads where nothing may be written.
+    ///
+    /// # Errors
+    /// Writes were chosen, and nothing may be written.
+    pub fn ops(&mut self, ops: &mut Vec<Mix>, rwmixread: Option<Mix>) -> Result<(), Unfit> {
+        if let Some(mix) = rwmixread {
+            *ops = vec![mix];
+        }
+        if self.is_writable || !ops.iter().any(|op| op.writes()) {
+            return Ok(());
+        }
+        if rwmixread.is_some() || (self.is_chosen)("ops") {
+            return Err(Unfit::ReadOnly);
+        }
+        self.note_reads_only();
+        *ops = vec![Mix::Only(Op::Read)];
+        Ok(())
+    }
+
+    /// The user should know that nothing is written.
+    pub fn note_reads_only(&mut self) {
+        self.notes.push(wording::READS_ONLY);
+    }
+
+    /// The span: the one that was chosen; otherwise less where the target is smaller, in whole steps.
+    ///
+    /// # Errors
+    /// The target has not even one step.
+    pub fn span(&self, span: &mut u64, step: u64) -> Result<(), Unfit> {
+        if (self.is_chosen)("span") {
+            return Ok(());
+        }
+        let usable = self.usable()?;
+        *span = (*span).min(usable - usable % step);
+        if *span == 0 {
+            return Err(wording::span_does_not_fit(usable, step).into());
+        }
+        Ok(())
+    }
+}
+
+/// Values of one option that are typed as one list: `4k,1M..8M`.
+pub type List<T> = Vec<T>;
+
+/// What can be doubled.
+pub trait Doubling: FromStr + Copy + PartialOrd {
+    /// Twice the value, if that exists.
+    fn double(self) -> Option<Self>;
+
+    /// The error for an invalid text.
+    fn refusal(text: &str, error: Self::Err) -> String;
+}
+
+impl Doubling for u32 {
+    fn double(self) -> Option<Self> {
+        self.checked_mul(2).filter(|twice| *twice > 0)
+    }
+
+    fn refusal(text: &str, _: Self::Err) -> String {
+        wording::not_a_whole_number(text)
+    }
+}
+
+/// A list as it is typed, in which `1..8` stands for 1 and its doublings up to 8.
+///
+/// # Errors
+/// A sentence that names what is wrong.
+pub fn doublings<T: Doubling>(text: &str) -> Result<List<T>, String> {
+    let parts: Result<Vec<List<T>>, String> = text.split(',').map(doublings_of_part).collect();
+    parts.map(|parts| parts.concat())
+}
+
+fn doublings_of_part<T: Doubling>(text: &str) -> Result<Vec<T>, String> {
+    let value = |part: &str| part.trim().parse::<T>().map_err(|error| T::refusal(part, error));
+    let Some((first, last)) = text.split_once("..") else { return Ok(vec![value(text)?]) };
+    let end = |part| value(part).map_err(|reason| wording::in_range(text, &reason));
+    let (first, last) = (end(first)?, end(last)?);
+    if last < first {
+        return Err(wording::range_backwards(text));
+    }
+    let up_to_last = |value: &T| *value <= last;
+    Ok(std::iter::successors(Some(first), |value| value.double().filter(up_to_last)).collect())
+}
+
+/// Reads something that can be left off.
+pub fn on_or_off() -> impl TypedValueParser<Value = bool> {
+    PossibleValuesParser::new(["on", "off"]).map(|text| text == "on")
+}
+
+/// The size of the files with which a folder is filled: about a thousand of whole MiB, all of which are open.
+pub fn file_size_to_fill(span: u64) -> u64 {
+    const FILES: u64 = 1000;
+    const STEP: u64 = 1 << 20;
+    let each = span / FILES;
+    (each - each % STEP).max(STEP)
+}
+
+/// A mix by its percentage of reads, like fio's rwmixread.
+///
+/// # Errors
+/// A sentence, for what is no percentage.
+pub fn mix_of_reads(percent: &str) -> Result<Mix, String> {
+    let mix = format!("mix:{}", percent.trim_end_matches('%')).parse();
+    mix.map_err(|_: String| wording::not_a_percentage(percent))
+}
+
+/// The profile or preset of this name.
+///
+/// # Errors
+/// A sentence with the names that there are.
+pub fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
+    let known = all.iter().find(|(name, _)| *name == text);
+    known.map(|(_, profile)| *profile).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        wording::no_such_profile(text, &names)
+    })
+}
+
+/// A number within limits, which the error names.
+pub fn number(least: f64, most: f64) -> impl Fn(&str) -> Result<f64, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+        number.ok_or_else(|| wording::number_outside(least, most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_doublings_up_to_their_end() {
+        let depths = |text: &str| doublings::<u32>(text);
+        assert_eq!(depths("32"), Ok(vec![32]));
+        assert_eq!(depths("3,1..8"), Ok(vec![3, 1, 2, 4, 8]));
+        assert_eq!(depths("3..10"), Ok(vec![3, 6]));
+        assert_eq!(depths("4294967295..4294967295"), Ok(vec![u32::MAX]));
+        assert_eq!(depths("0..4"), Ok(vec![0]), "it is the procedure that refuses a depth of 0");
+        for text in ["", "..", "1..", "..4", "8..1", "1...4", "a", "-1", "1..2..4", "1,,2"] {
+            assert!(depths(text).is_err(), "{text}");
+        }
+    }
+}
