@@ -12,7 +12,7 @@ use clap::ArgAction::Set;
 use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Steps};
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
@@ -20,14 +20,13 @@ use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_siz
 use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range, too_small_for};
-use likenew_procedure_support::workloads::next_step;
 use serde::{Deserialize, Serialize};
 
 use answers::{NOTICED_PERCENT, answers};
 use results::{AgeResults, Comparison};
 pub use wording::DESCRIPTOR;
 pub use workloads::FILE_BYTES;
-use workloads::{Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
+use workloads::{Part, Phase, ZoneLayout, aging_workloads, check_bytes, phase_workloads};
 
 /// Measure, age the drive, and measure again: new against used
 ///
@@ -180,8 +179,8 @@ impl Age {
         Ok(Self { options })
     }
 
-    /// Every workload on this drive, in the order they run.
-    fn workloads(&self, evidence: &Evidence) -> Result<Vec<Workload>, String> {
+    /// Every workload on this drive, in the order they run, and what it is for.
+    fn workloads(&self, evidence: &Evidence) -> Result<Vec<(Part, Workload)>, String> {
         let options = &self.options;
         let zones = ZoneLayout::lay_out(options, &evidence.geometry)?;
         if let Some(bytes) = options.bytes {
@@ -191,10 +190,11 @@ impl Age {
             return Err(wording::drive_ignores_trim());
         }
         let mut workloads = phase_workloads(Phase::New, options, &zones);
-        workloads.extend(aging_workloads(options, &zones));
+        workloads
+            .extend(aging_workloads(options, &zones).into_iter().map(|workload| (Part::Aging, workload)));
         workloads.extend(phase_workloads(Phase::Used, options, &zones));
         if self.has_idle() {
-            workloads.push(Workload::rest(options.idle));
+            workloads.push((Part::Other, Workload::rest(options.idle)));
             workloads.extend(phase_workloads(Phase::AfterIdle, options, &zones));
         }
         Ok(workloads)
@@ -225,23 +225,30 @@ impl Procedure for Age {
         true
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let next = self.workloads(evidence)?.into_iter().nth(evidence.segments.len());
-        Ok(next_step(evidence, next))
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let workloads = self.workloads(steps.evidence())?;
+        let planned = workloads.len();
+        let mut measured = AgeResults { parts: Vec::new(), passes: self.options.passes };
+        for (part, workload) in workloads {
+            let Ok(segment) = steps.run_seeded(|| workload) else { break };
+            measured.parts.push((part, segment));
+        }
+        Ok(steps.conclude(|evidence| self.findings(evidence, &measured, planned)))
     }
+}
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let measured = AgeResults::from_evidence(evidence, self.options.passes);
+impl Age {
+    fn findings(&self, evidence: &Evidence, measured: &AgeResults<'_>, planned: usize) -> Findings {
         let (comparisons, applications) = (measured.comparisons(), measured.applications());
-        let (summary, answers) = answers(&self.options, evidence, &comparisons);
+        let (summary, answers) = answers(&self.options, evidence, measured, &comparisons);
         let mut findings = Findings { answers, ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
-        let (done, wanted) = (evidence.segments.len(), self.workloads(evidence).map_or(0, |all| all.len()));
+        let done = evidence.segments.len();
         findings.summary = match findings.answers.first() {
             Some(first) => summary.unwrap_or_else(|| answer_as_summary(first)),
-            None => wording::nothing_to_compare(done, wanted),
+            None => wording::nothing_to_compare(done, planned),
         };
-        findings.answers.extend((done < wanted).then(|| ended_early(done, wanted)));
+        findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
         spare_failing_drive(&mut findings.answers, evidence);
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
@@ -252,17 +259,15 @@ impl Procedure for Age {
         findings.tables.insert("intervals".into(), intervals.collect());
         let pictures = [
             ("used_vs_new", results::speed_against_new(&comparisons)),
-            ("random_writes", results::random_writes(&measured)),
-            ("aging", results::aging(&evidence.segments)),
+            ("random_writes", results::random_writes(measured)),
+            ("aging", results::aging(measured.aging())),
         ];
         findings
             .series
             .extend(pictures.into_iter().filter_map(|(name, series)| Some((name.to_owned(), series?))));
         findings
     }
-}
 
-impl Age {
     /// The table of new and used; below it the idle time, and what else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
         let known = comparisons.iter().filter(|of| of.value(Phase::New).is_some());

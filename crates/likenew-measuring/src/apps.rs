@@ -4,30 +4,33 @@
 mod answers;
 pub mod application;
 pub mod library;
+mod phases;
 pub(crate) mod results;
 pub mod stage;
 mod wording;
-mod workload_plan;
 
 use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::Size;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
+use likenew_core::workload::Workload;
+use likenew_procedure_support::estimate::is_whole;
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, number};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{ended_early, out_of_range, span_too_large, too_small_for};
-use likenew_procedure_support::workloads::next_step;
+use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
 use answers::Run;
 use application::Application;
-use results::AppResults;
+use phases::{FILLS, Kind, PHASES, sequential_fill};
+use results::{AppResults, PassTotals, Writes};
+use stage::{Amount, Stage};
 pub use wording::DESCRIPTOR;
-use workload_plan::{PlannedWorkload, WorkloadPlan};
 
 /// Speed as applications see it, from published traces
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -209,8 +212,8 @@ impl Apps {
         Ok(Self { options, applications })
     }
 
-    /// Every workload on this drive, in the order they run.
-    fn workload_plan(&self, geometry: &Geometry) -> Result<Vec<PlannedWorkload>, String> {
+    /// Bytes of address space that are written for consistency.
+    fn writing_span(&self, geometry: &Geometry) -> Result<u64, String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
         }
@@ -222,13 +225,7 @@ impl Apps {
         if self.options.span > writing_span {
             return Err(span_too_large(self.options.span, writing_span, SPAN_STEP));
         }
-        Ok(WorkloadPlan {
-            options: &self.options,
-            applications: &self.applications,
-            geometry: geometry.clone(),
-            writing_span,
-        }
-        .planned_workloads())
+        Ok(writing_span)
     }
 }
 
@@ -250,29 +247,106 @@ impl Procedure for Apps {
         self.options.consistency
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let next = self.workload_plan(&evidence.geometry)?.into_iter().nth(evidence.segments.len());
-        Ok(next_step(evidence, next.map(|planned| planned.workload)))
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let AppsOptions { span, data, scale, time, think, passes, consistency, .. } = self.options;
+        let geometry = &steps.evidence().geometry;
+        let writing_span = self.writing_span(geometry)?;
+        // Every test is the same.
+        let stage = Stage::new(&(0..span), geometry, data);
+        let amount = Amount { scale, time: Some(time), thinks: think };
+        let played: Vec<Vec<Workload>> =
+            self.applications.iter().map(|of| stage.workloads(of, "", amount)).collect();
+        let passes = passes as usize;
+        let of_a_test: usize = played.iter().map(Vec::len).sum();
+        let (tests, others) = if consistency {
+            (PHASES.len() * passes, FILLS as usize + PHASES.len() + 1)
+        } else {
+            (passes, 1)
+        };
+        let mut measured = AppResults::new(tests, &self.applications);
+        let _ended = if consistency {
+            self.measure_consistency(steps, writing_span, &played, &mut measured)
+        } else {
+            self.measure_passes(steps, &played, &mut measured)
+        };
+        Ok(steps.conclude(|evidence| self.findings(evidence, &measured, others + tests * of_a_test)))
+    }
+}
+
+impl Apps {
+    /// Writes the data to read, then runs all applications in each pass.
+    fn measure_passes(
+        &self,
+        steps: &mut Steps<'_>,
+        played: &[Vec<Workload>],
+        measured: &mut AppResults<'_>,
+    ) -> Result<(), Ended> {
+        let AppsOptions { span, data, .. } = self.options;
+        let file_bytes = steps.evidence().geometry.boundary.unwrap_or(span);
+        steps.run_seeded(|| prepare(span, file_bytes, data))?;
+        for (pass, totals) in (1..).zip(&mut measured.tests) {
+            self.test(steps, played, &format!("pass {pass}"), totals)?;
+        }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let planned_workloads = match self.workload_plan(&evidence.geometry) {
-            Ok(planned_workloads) => planned_workloads,
-            Err(reason) => {
-                return Findings { summary: wording::nothing_measured(&reason), ..Findings::default() };
+    fn measure_consistency(
+        &self,
+        steps: &mut Steps<'_>,
+        span: u64,
+        played: &[Vec<Workload>],
+        measured: &mut AppResults<'_>,
+    ) -> Result<(), Ended> {
+        let AppsOptions { passes, minutes, data, .. } = self.options;
+        let geometry = &steps.evidence().geometry;
+        for fill in 1..=FILLS {
+            steps.run_seeded(|| sequential_fill(format!("precondition {fill} of {FILLS}"), span, data))?;
+        }
+        let tests = measured.tests.chunks_mut(passes as usize);
+        for ((phase, tests), writes) in PHASES.iter().zip(tests).zip(&mut measured.writes) {
+            let segment = steps.run_seeded(|| phase.preparation(minutes, geometry, span, data))?;
+            *writes = if phase.kind == Kind::Recover { None } else { Writes::new(segment) };
+            for (pass, totals) in (1..).zip(tests) {
+                let name = if passes > 1 { format!("{} test {pass}", phase.name) } else { phase.name.into() };
+                self.test(steps, played, &name, totals)?;
             }
-        };
-        let (done, planned) = (evidence.segments.len(), planned_workloads.len());
-        let measured = AppResults::new(planned_workloads, &evidence.segments, &self.applications);
+        }
+        steps.run_seeded(|| sequential_fill("clean-up", span, DataClass::Zero))?;
+        Ok(())
+    }
+
+    /// Every application once, with its workloads, which are named by their depth if there are several.
+    fn test(
+        &self,
+        steps: &mut Steps<'_>,
+        played: &[Vec<Workload>],
+        name: &str,
+        totals: &mut [Option<PassTotals>],
+    ) -> Result<(), Ended> {
+        for ((application, workloads), totals) in self.applications.iter().zip(played).zip(totals) {
+            let mut segments = Vec::new();
+            for workload in workloads {
+                let named = || format!("{name}: {}{}", application.name, workload.name);
+                segments.push(steps.run_seeded(|| Workload { name: named(), ..workload.clone() })?);
+            }
+            if segments.iter().all(|segment| is_whole(segment)) {
+                *totals = PassTotals::from_segments(segments);
+            }
+        }
+        Ok(())
+    }
+
+    fn findings(&self, evidence: &Evidence, measured: &AppResults<'_>, planned: usize) -> Findings {
+        let done = evidence.segments.len();
         let run = Run { options: &self.options, evidence };
         let mut findings = Findings::default();
-        run.put(&mut findings, &measured);
+        run.put(&mut findings, measured);
         findings.answers.extend(refusals(&evidence.segments));
         findings.answers.extend((done < planned).then(|| ended_early(done, planned)));
         spare_failing_drive(&mut findings.answers, evidence);
         answers::finish(&mut findings);
-        results::put_tables(&mut findings, &measured, self.options.consistency);
-        results::put_series(&mut findings, &measured, self.options.consistency);
+        results::put_tables(&mut findings, measured, self.options.consistency);
+        results::put_series(&mut findings, measured, self.options.consistency);
         findings
     }
 }

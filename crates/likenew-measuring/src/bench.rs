@@ -5,7 +5,7 @@ mod wording;
 use clap::Args;
 use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::DataClass;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
@@ -20,7 +20,7 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
-use likenew_procedure_support::workloads::{next_step, prepare};
+use likenew_procedure_support::workloads::prepare;
 use likenew_stats::interval::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
@@ -170,17 +170,6 @@ impl Bench {
         let until = Until { elapsed: Some(time), bytes: Some(piece), ops: None };
         Workload { lanes: test.threads, ..Workload::new(name, until, vec![stream]) }
     }
-
-    fn passes<'a>(&self, evidence: &'a Evidence, op: Mix, test: &Test) -> Vec<&'a Segment> {
-        let prefix = format!("{test} {op} ");
-        evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&prefix)).collect()
-    }
-
-    /// The lines of the table with at least one measured pass.
-    fn lines<'a>(&'a self, evidence: &'a Evidence) -> Vec<ResultLine<'a>> {
-        let lines = self.tests().map(|(op, test)| (op, test, self.passes(evidence, op, test)));
-        lines.filter_map(|(op, test, passes)| ResultLine::new(test, op, &passes, self.goal())).collect()
-    }
 }
 
 /// Bytes of one of the short passes: a sixteenth of the span, or the next larger part of it that consists of
@@ -206,51 +195,63 @@ impl Procedure for Bench {
         Layout { files: 1, file_bytes: self.options.span }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if self.options.span > evidence.geometry.capacity {
-            return Err(span_too_large(self.options.span, evidence.geometry.capacity, SPAN_MIN));
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let geometry = &steps.evidence().geometry;
+        if self.options.span > geometry.capacity {
+            return Err(span_too_large(self.options.span, geometry.capacity, SPAN_MIN));
         }
-        if self.writes() && !evidence.geometry.writable {
+        if self.writes() && !geometry.writable {
             return Err(target_is_read_only());
         }
-        let (done, span) = (evidence.segments.len(), self.options.span);
-        let run = |workload| Ok(next_step(evidence, Some(workload)));
-        if done == 0 && evidence.geometry.writable {
-            return run(prepare(span, span, self.options.data));
+        let mut measured = Vec::new();
+        let _ended = self.measure(steps, &mut measured);
+        Ok(steps.conclude(|evidence| {
+            let line = |(op, test, passes)| ResultLine::new(test, op, passes, self.goal());
+            self.findings(evidence, &measured.into_iter().filter_map(line).collect::<Vec<_>>())
+        }))
+    }
+}
+
+/// A line of the table, and the passes that were made of it.
+type MeasuredTest<'a> = (Mix, &'static Test, Vec<&'a Segment>);
+
+impl Bench {
+    /// Where it may write, it writes the span once; then it goes through the table, with all passes of a test together.
+    fn measure<'a>(&self, steps: &mut Steps<'a>, measured: &mut Vec<MeasuredTest<'a>>) -> Result<(), Ended> {
+        let BenchOptions { span, idle, data, .. } = self.options;
+        if steps.evidence().geometry.writable {
+            steps.run_seeded(|| prepare(span, span, data))?;
         }
-        let was_idle = evidence.segments.last().is_some_and(|segment| segment.workload.streams.is_empty());
         for (op, test) in self.tests() {
-            let passes = self.passes(evidence, op, test);
-            if !self.is_enough(&passes) {
-                let is_idle = self.options.idle > Nanos::ZERO && !was_idle;
-                return run(if is_idle {
-                    Workload::rest(self.options.idle)
-                } else {
-                    self.pass(test, op, passes.len())
-                });
+            measured.push((op, test, Vec::new()));
+            let (.., passes) = measured.last_mut().expect("one was just added");
+            while !self.is_enough(passes) {
+                if idle > Nanos::ZERO {
+                    steps.run_seeded(|| Workload::rest(idle))?;
+                }
+                passes.push(steps.run_seeded(|| self.pass(test, op, passes.len()))?);
             }
         }
-        Ok(Step::Done)
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let lines = self.lines(evidence);
+    fn findings(&self, evidence: &Evidence, lines: &[ResultLine<'_>]) -> Findings {
         let mut findings = Findings::default();
         findings.overview.lead = Lead::Table;
         if !lines.is_empty() {
-            let tests = headline(&lines);
+            let tests = headline(lines);
             findings.summary = wording::summary(&tests);
-            findings.answers.push(speed_answer(&lines, &tests));
+            findings.answers.push(speed_answer(lines, &tests));
             findings.answers.push(match self.goal() {
-                None => self.repeatability(&lines, evidence),
-                Some(goal) => self.precision(&lines, &goal, evidence),
+                None => self.repeatability(lines, evidence),
+                Some(goal) => self.precision(lines, &goal, evidence),
             });
             findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::cells)));
-            findings.series.insert("bandwidth".into(), bandwidth(&lines));
+            findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
         findings.answers.extend(refusals(&evidence.segments));
         if self.options.precise.is_none() {
-            findings.answers.extend(self.coverage(&lines));
+            findings.answers.extend(self.coverage(lines));
         }
         spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("results".into(), lines.iter().map(ResultLine::row).collect());
@@ -384,9 +385,9 @@ struct ResultLine<'a> {
 
 impl<'a> ResultLine<'a> {
     /// `None` if no pass measured anything.
-    fn new(test: &'a Test, op: Mix, segments: &[&'a Segment], goal: Option<Goal>) -> Option<Self> {
+    fn new(test: &'a Test, op: Mix, segments: Vec<&'a Segment>, goal: Option<Goal>) -> Option<Self> {
         let passes = Passes::new(segments.iter().copied())?;
-        let numbered = (1..).zip(segments).filter(|(_, segment)| segment.bytes_per_s().is_some());
+        let numbered = (1..).zip(&segments).filter(|(_, segment)| segment.bytes_per_s().is_some());
         let numbers = numbered.map(|(number, _)| number).collect();
         let (speed, precision) = precision_goal::estimate(&passes.speeds, goal.as_ref());
         let is_precise = matches!(precision, Some(Precision::Reached(_)));
@@ -460,6 +461,6 @@ impl<'a> ResultLine<'a> {
 
 /// The share of the span's bytes that a pass moved.
 fn coverage(segment: &Segment) -> f64 {
-    let bytes = segment.workload.until.bytes.expect("a pass is bounded by its span");
-    segment.total().bytes as f64 / bytes as f64
+    let share = |bytes: u64| segment.total().bytes as f64 / bytes as f64;
+    segment.workload.until.bytes.map_or(1.0, share)
 }

@@ -10,7 +10,7 @@ use clap::{Args, value_parser};
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Answer, Axis, Findings, Line, Mark, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Plan, Procedure, Steps};
 use likenew_core::quantity::{Share, Size};
 use likenew_core::segment::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
@@ -273,19 +273,6 @@ impl Data {
         self.options.steps > 0
     }
 
-    /// The curve of each operation of each test.
-    fn curves(&self, evidence: &Evidence) -> Vec<Curve> {
-        let mut curves = Vec::new();
-        for (test_index, test) in self.options.tests.iter().enumerate() {
-            for (op_index, op) in self.options.ops.iter().enumerate() {
-                let passes = self.options.passes_of(evidence, test_index, op_index);
-                curves.push(Curve::new(*test, *op, self.options.steps, passes));
-            }
-        }
-        curves.retain(|curve| !curve.passes.is_empty());
-        curves
-    }
-
     fn rated(&self, curve: &Curve) -> Option<f64> {
         let metric = match (curve.test.pattern, curve.op) {
             (Pattern::Sequential, Op::Read) => self.options.advertised_read_bytes_per_s,
@@ -327,22 +314,55 @@ impl Procedure for Data {
         Layout { files: self.options.steps, file_bytes: self.options.part() }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if !self.measures() {
-            return Ok(Step::Done);
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let mut curves = Vec::new();
+        if self.measures() {
+            let geometry = &steps.evidence().geometry;
+            if !geometry.writable {
+                return Err(wording::writes_what_it_reads());
+            }
+            let needed = self.options.part() * u64::from(self.options.steps);
+            if needed > geometry.capacity {
+                return Err(span_too_large(needed, geometry.capacity, PART_MIN));
+            }
+            let DataOptions { tests, ops, .. } = &self.options;
+            curves.extend(tests.iter().flat_map(|test| ops.iter().map(|op| (*test, *op, Vec::new()))));
+            let _ended = self.measure(steps, &mut curves);
         }
-        if !evidence.geometry.writable {
-            return Err(wording::writes_what_it_reads());
+        Ok(steps.conclude(|evidence| {
+            curves.retain(|(.., passes)| !passes.is_empty());
+            let curve = |(test, op, passes)| Curve::new(test, op, self.options.steps, passes);
+            self.findings(evidence, &curves.into_iter().map(curve).collect::<Vec<_>>())
+        }))
+    }
+}
+
+impl Data {
+    /// First each step's part of the span is written once with its class of data. Then come the passes. In each of them every test and
+    /// operation visits all steps, in the order of the pass.
+    fn measure(&self, steps: &mut Steps<'_>, curves: &mut [(Test, Op, Vec<Pass>)]) -> Result<(), Ended> {
+        let options = &self.options;
+        for step in 0..options.steps {
+            steps.run_seeded(|| options.prepare(step))?;
         }
-        let needed = self.options.part() * u64::from(self.options.steps);
-        if needed > evidence.geometry.capacity {
-            return Err(span_too_large(needed, evidence.geometry.capacity, PART_MIN));
+        for pass in 1..=options.passes {
+            let order = options.order(&steps.evidence().plan, pass);
+            for (test, op, passes) in &mut *curves {
+                for (turn, step) in (1..).zip(order.iter().copied()) {
+                    if options.idle > Nanos::ZERO {
+                        steps.run_seeded(|| Workload::rest(options.idle))?;
+                    }
+                    let segment = steps.run_seeded(|| options.measurement(pass, *test, *op, step))?;
+                    if let (Some(bytes_per_s), Stop::Reached) = (segment.bytes_per_s(), segment.stop) {
+                        passes.push(Pass { pass, turn, step, bytes_per_s });
+                    }
+                }
+            }
         }
-        Ok(self.options.workload(&evidence.plan, evidence.segments.len()).map_or(Step::Done, Step::Run))
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let curves = self.curves(evidence);
+    fn findings(&self, evidence: &Evidence, curves: &[Curve]) -> Findings {
         let files = self.options.files.as_ref();
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
@@ -366,8 +386,8 @@ impl Procedure for Data {
         findings.answers.extend(self.ended_early(evidence));
         spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = summary(&findings.answers, &conclusions, files, &expected);
-        self.add_overview(&mut findings, &curves, &expected);
-        self.add_tables(&mut findings, &curves, &expected);
+        self.add_overview(&mut findings, curves, &expected);
+        self.add_tables(&mut findings, curves, &expected);
         findings
     }
 }
@@ -506,16 +526,6 @@ fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
 const PREPARE_BLOCK: u32 = 1 << 20;
 const PREPARE_DEPTH: u32 = 8;
 
-/// One pass of one step.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Slot {
-    pass: u32,
-    test: usize,
-    op: usize,
-    /// Position in the pass.
-    turn: u32,
-}
-
 /// One pass of one step as it was measured.
 #[derive(Clone, Copy)]
 struct Pass {
@@ -541,13 +551,6 @@ fn class(step: u32, steps: u32) -> DataClass {
     }
 }
 
-/// The workloads of a plan, by their index.
-///
-/// First each step's part of the span is written once with its class of data. Then come the passes. In each
-/// of them every test and operation visits all steps, in an order that is drawn for the pass: complete blocks
-/// in random order (Fisher, "The Design of Experiments", 1935), so that changes over time are not taken for
-/// compressibility. Every second pass reverses the order of the one before it: between the two a steady drift
-/// cancels.
 impl DataOptions {
     /// Bytes of each step's part of the span.
     fn part(&self) -> u64 {
@@ -555,73 +558,16 @@ impl DataOptions {
         each - each % unit
     }
 
-    /// How many there are.
+    /// How many workloads there are.
     fn workloads(&self) -> usize {
-        let Self { steps, passes, .. } = *self;
-        steps as usize + passes as usize * self.workloads_per_pass() * self.passes_with_idle()
+        let Self { steps, passes, ref tests, ref ops, idle, .. } = *self;
+        let of_each = if idle > Nanos::ZERO { 2 } else { 1 };
+        steps as usize * (1 + passes as usize * tests.len() * ops.len() * of_each)
     }
 
-    /// The one at this index, if there is one.
-    fn workload(&self, plan: &Plan, index: usize) -> Option<Workload> {
-        let steps = self.steps;
-        if index >= self.workloads() {
-            return None;
-        }
-        let workload = match index.checked_sub(steps as usize) {
-            None => self.prepare(index as u32),
-            Some(after) if self.is_idle(after) => Workload::rest(self.idle),
-            Some(after) => {
-                let place = self.place(after / self.passes_with_idle());
-                self.measurement(place, self.order(plan, place.pass)[place.turn as usize])
-            }
-        };
-        Some(Workload { seed: plan.seed_of(index), ..workload })
-    }
-
-    /// Complete passes of one operation of one test.
-    fn passes_of(&self, evidence: &Evidence, test: usize, op: usize) -> Vec<Pass> {
-        let prepared = self.steps as usize;
-        let mut passes = Vec::new();
-        let mut order = (0, Vec::new());
-        for (after, segment) in evidence.segments.iter().skip(prepared).enumerate() {
-            let place = self.place(after / self.passes_with_idle());
-            if self.is_idle(after) || (place.test, place.op) != (test, op) || segment.stop != Stop::Reached {
-                continue;
-            }
-            let Some(bytes_per_s) = segment.bytes_per_s() else { continue };
-            if order.0 != place.pass {
-                order = (place.pass, self.order(&evidence.plan, place.pass));
-            }
-            let step = order.1[place.turn as usize];
-            passes.push(Pass { pass: place.pass, turn: place.turn + 1, step, bytes_per_s });
-        }
-        passes
-    }
-
-    fn workloads_per_pass(&self) -> usize {
-        self.tests.len() * self.ops.len() * self.steps as usize
-    }
-
-    fn passes_with_idle(&self) -> usize {
-        if self.idle > Nanos::ZERO { 2 } else { 1 }
-    }
-
-    fn is_idle(&self, after: usize) -> bool {
-        self.passes_with_idle() == 2 && after.is_multiple_of(2)
-    }
-
-    fn place(&self, index: usize) -> Slot {
-        let (steps, ops) = (self.steps as usize, self.ops.len());
-        let in_pass = index % self.workloads_per_pass();
-        Slot {
-            pass: (index / self.workloads_per_pass()) as u32 + 1,
-            test: in_pass / (steps * ops),
-            op: in_pass / steps % ops,
-            turn: (in_pass % steps) as u32,
-        }
-    }
-
-    /// The steps in the order of a pass, counted from 1.
+    /// The steps in the order of a pass, counted from 1. It is drawn: complete blocks in random order (Fisher, "The Design of
+    /// Experiments", 1935), so that changes over time are not taken for compressibility. Every second pass reverses the order of the
+    /// one before it: between the two a steady drift cancels.
     fn order(&self, plan: &Plan, pass: u32) -> Vec<u32> {
         let pair = (pass - 1) / 2;
         let mut order: Vec<u32> = (0..self.steps).collect();
@@ -646,14 +592,13 @@ impl DataOptions {
         Workload::new(format!("prepare {data}"), Until::bytes(self.part()), vec![stream])
     }
 
-    fn measurement(&self, place: Slot, step: u32) -> Workload {
-        let Test { pattern, block, depth } = self.tests[place.test];
-        let (op, data) = (self.ops[place.op], class(step, self.steps));
+    fn measurement(&self, pass: u32, test: Test, op: Op, step: u32) -> Workload {
+        let Test { pattern, block, depth } = test;
+        let data = class(step, self.steps);
         let block = u32::try_from(block).expect("a block is at most 64 MiB");
         let stream = Stream::closed(Mix::Only(op), block, pattern.over(self.range(step)), depth, data);
         let until = Until { elapsed: Some(self.time), bytes: Some(self.part()), ops: None };
-        let name = format!("{pattern} {op} {data} {}/{}", place.pass, self.passes);
-        Workload::new(name, until, vec![stream])
+        Workload::new(format!("{pattern} {op} {data} {pass}/{}", self.passes), until, vec![stream])
     }
 }
 
@@ -677,30 +622,5 @@ mod tests {
         assert!(orders[0].iter().eq(orders[1].iter().rev()) && orders[2].iter().eq(orders[3].iter().rev()));
         assert_ne!(orders[0], orders[2]);
         assert_ne!(orders[0], options.order(&plan(8), 1));
-    }
-
-    #[test]
-    fn each_step_stays_in_its_part_with_its_class() {
-        let idle = Nanos::from_millis(1);
-        let options = DataOptions { steps: 3, passes: 2, idle, ..DataOptions::default() };
-        let workloads: Vec<Workload> =
-            (0..options.workloads()).map(|index| options.workload(&plan(0), index).unwrap()).collect();
-        assert_eq!(workloads.len(), 3 + 2 * 2 * 2 * 3 * 2);
-        assert!(options.workload(&plan(0), workloads.len()).is_none());
-        let part = options.part();
-        for stream in workloads.iter().flat_map(|workload| &workload.streams) {
-            let range = stream.pattern.region().resolve(1 << 30, 512).unwrap();
-            let step = [DataClass::Zero, DataClass::Ratio(0.5), DataClass::Random]
-                .iter()
-                .position(|class| *class == stream.data)
-                .unwrap() as u64;
-            assert_eq!(range, step * part..(step + 1) * part);
-        }
-        let idle = workloads.iter().filter(|workload| workload.streams.is_empty()).count();
-        assert_eq!(idle, 24);
-        let mut seeds: Vec<u64> = workloads.iter().map(|workload| workload.seed).collect();
-        seeds.sort_unstable();
-        seeds.dedup();
-        assert_eq!(seeds.len(), workloads.len());
     }
 }

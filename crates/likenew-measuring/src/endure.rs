@@ -9,7 +9,7 @@ mod test_series;
 mod wording;
 
 use likenew_core::findings::Findings;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::units::parse_size;
 use likenew_procedure_support::options::options;
 use serde::{Deserialize, Serialize};
@@ -83,20 +83,16 @@ impl Procedure for Endure {
         }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if !evidence.geometry.writable {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        if !steps.evidence().geometry.writable {
             return Err(wording::target_is_read_only());
         }
         match &self.test {
-            Test::Loop(test) => test.next(evidence),
-            Test::Snia(test) => test.next(evidence),
-        }
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        match &self.test {
-            Test::Loop(test) => loop_test::findings(test, evidence),
-            Test::Snia(test) => snia_findings::findings(test, evidence),
+            Test::Loop(test) => test.run(steps),
+            Test::Snia(test) => {
+                let phases = test.run(steps)?;
+                Ok(steps.conclude(|evidence| snia_findings::findings(test, evidence, phases)))
+            }
         }
     }
 }

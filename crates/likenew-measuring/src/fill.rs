@@ -10,7 +10,7 @@ use std::str::FromStr;
 use clap::Args;
 use likenew_core::findings::{Answer, Findings, Row, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::Size;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -23,11 +23,10 @@ use likenew_procedure_support::options::{check_block, check_range, options};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{answer_as_summary, too_many_files};
-use likenew_procedure_support::workloads::next_step;
 use likenew_stats::stalls::Rule;
 use serde::{Deserialize, Serialize};
 
-use pass::{Pass, convergence, evenness, rises, stalls_answer};
+use pass::{Pass, bytes_per_s, convergence, evenness, rises, stalls_answer};
 pub use wording::DESCRIPTOR;
 use wording::Subject;
 
@@ -237,18 +236,6 @@ impl Fill {
         };
         Workload::new(name, Until::bytes(self.part_bytes()), vec![stream])
     }
-
-    /// The passes that wrote, and the one that read, if there are any.
-    fn passes<'a>(&self, evidence: &'a Evidence) -> (Vec<Pass<'a>>, Option<Pass<'a>>) {
-        let is_read = |segment: &Segment| segment.workload.streams.iter().all(|stream| !stream.op.writes());
-        let at = evidence.segments.iter().position(is_read).unwrap_or(evidence.segments.len());
-        let (written, read) = evidence.segments.split_at(at);
-        let rule = Rule { latency_ns_min: self.options.stall.0, factor: STALL_FACTOR };
-        let pass = |number, segments| Pass::new(number, segments, self.count(), self.part_bytes(), rule);
-        let written =
-            written.chunks(self.count()).enumerate().map(|(index, part)| pass(index + 1, part)).collect();
-        (written, (!read.is_empty()).then(|| pass(1, read)))
-    }
 }
 
 impl Procedure for Fill {
@@ -260,39 +247,53 @@ impl Procedure for Fill {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        self.fits(&evidence.geometry)?;
-        let (done, count) = (evidence.segments.len(), self.count());
-        let run = |workload| Ok(next_step(evidence, Some(workload)));
-        // Decisions are made only between passes.
-        if !done.is_multiple_of(count) {
-            let op = evidence.segments[done - 1].workload.streams[0].op;
-            let op = if op == Mix::Only(Op::Read) { Op::Read } else { Op::Write };
-            return run(self.workload(op, done / count, done % count));
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        self.fits(&steps.evidence().geometry)?;
+        let (mut written, mut read) = (Vec::new(), Vec::new());
+        let _ended = self.measure(steps, &mut written, &mut read);
+        Ok(steps.conclude(|evidence| {
+            let rule = Rule { latency_ns_min: self.options.stall.0, factor: STALL_FACTOR };
+            let pass = |(number, parts)| Pass::new(number, parts, self.count(), self.part_bytes(), rule);
+            let passes: Vec<Pass<'_>> = (1..).zip(written.chunks(self.count())).map(pass).collect();
+            let read = (!read.is_empty()).then(|| pass((1, &read[..])));
+            self.findings(evidence, &passes, read.as_ref())
+        }))
+    }
+}
+
+impl Fill {
+    /// Writes all files or parts, pass by pass, and reads them at the end if that was asked for.
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        written: &mut Vec<&'a Segment>,
+        read: &mut Vec<&'a Segment>,
+    ) -> Result<(), Ended> {
+        let (mut passes, mut speeds) = (0, Vec::new());
+        while !self.options.passes.is_enough(passes, &speeds) {
+            let before = written.len();
+            for index in 0..self.count() {
+                written.push(steps.run_seeded(|| self.workload(Op::Write, passes, index))?);
+            }
+            speeds.extend(bytes_per_s(written[before..].iter().copied()));
+            passes += 1;
         }
-        let (passes, read) = self.passes(evidence);
-        let speeds: Vec<f64> = passes.iter().filter_map(Pass::bytes_per_s).collect();
-        if !self.options.passes.is_enough(passes.len(), &speeds) {
-            run(self.workload(Op::Write, passes.len(), 0))
-        } else if self.options.read_back && read.is_none() {
-            run(self.workload(Op::Read, 0, 0))
-        } else {
-            Ok(Step::Done)
+        for index in (0..self.count()).filter(|_| self.options.read_back) {
+            read.push(steps.run_seeded(|| self.workload(Op::Read, 0, index))?);
         }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let (passes, read) = self.passes(evidence);
+    fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Findings {
         let (unit, each) = (self.unit(), self.part_bytes());
-        let mut findings =
-            Findings { answers: self.answers(&passes, read.as_ref(), evidence), ..Findings::default() };
+        let mut findings = Findings { answers: self.answers(passes, read, evidence), ..Findings::default() };
         findings.answers.extend(refusals(&evidence.segments));
-        findings.answers.extend(self.remainder(&passes, read.as_ref()));
+        findings.answers.extend(self.remainder(passes, read));
         spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
         let several = |pass: &Pass<'_>| (passes.len() > 1).then_some(pass.number);
         if passes.len() > 1 {
-            findings.series.insert("passes".into(), pass::by_pass(&passes, each));
+            findings.series.insert("passes".into(), pass::by_pass(passes, each));
             findings.tables.insert("passes".into(), passes.iter().map(|pass| pass.row(each)).collect());
         }
         let parts = |pass: &Pass<'_>, number| -> Vec<Row> {
@@ -300,26 +301,20 @@ impl Procedure for Fill {
         };
         let rows: Vec<Vec<Row>> = passes.iter().map(|pass| parts(pass, several(pass))).collect();
         findings.tables.insert(format!("{}s", unit.noun()), rows.concat());
-        findings.tables.extend(read.as_ref().map(|read| ("read_back".to_owned(), parts(read, None))));
-        let all = passes.iter().chain(&read);
+        findings.tables.extend(read.map(|read| ("read_back".to_owned(), parts(read, None))));
+        let all = passes.iter().chain(read);
         let stalls =
             all.flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
         findings.tables.insert("stalls".into(), stalls.collect());
         if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
             let noun = unit.noun();
-            findings
-                .series
-                .insert(format!("{noun}s"), pass::speeds_series(&passes, read.as_ref(), unit, each));
-            findings
-                .series
-                .insert("slowest".into(), pass::slowest_series(&passes, read.as_ref(), unit, each));
-            self.add_overview(&mut findings, &passes, read.as_ref());
+            findings.series.insert(format!("{noun}s"), pass::speeds_series(passes, read, unit, each));
+            findings.series.insert("slowest".into(), pass::slowest_series(passes, read, unit, each));
+            self.add_overview(&mut findings, passes, read);
         }
         findings
     }
-}
 
-impl Fill {
     fn fits(&self, geometry: &Geometry) -> Result<(), String> {
         if !geometry.writable {
             return Err(wording::target_is_read_only());

@@ -11,8 +11,9 @@ use clap::ArgAction::SetFalse;
 use clap::Args;
 use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
 use likenew_core::trace::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceSource, TraceTotals};
@@ -25,7 +26,7 @@ use likenew_procedure_support::wording::{out_of_range, span_too_large};
 use serde::{Deserialize, Serialize};
 
 use answers::ReplayInput;
-use pass::passes;
+use pass::{Pass, passes};
 pub use wording::DESCRIPTOR;
 
 /// Longer reads and writes than this are split …
@@ -61,11 +62,6 @@ impl Replay {
     fn summary(&self) -> Result<&TraceSummary, String> {
         let summary = self.options.summary.as_ref();
         summary.ok_or_else(|| wording::no_trace_summary(&self.options.trace))
-    }
-
-    /// Workloads that are run before the trace itself.
-    fn prepares(&self, geometry: &Geometry) -> usize {
-        usize::from(self.options.prepare && geometry.writable)
     }
 
     fn fits(&self, geometry: &Geometry, summary: &TraceSummary) -> Result<(), String> {
@@ -129,10 +125,6 @@ impl Replay {
             expected,
         }
     }
-
-    fn until(&self) -> Until {
-        Until { elapsed: self.options.time, ..Until::default() }
-    }
 }
 
 const PREPARE_DEPTH: u32 = 8;
@@ -146,27 +138,42 @@ impl Procedure for Replay {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_USUAL) }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let (geometry, summary) = (&evidence.geometry, self.summary()?);
-        self.fits(geometry, summary)?;
-        let (done, prepares) = (evidence.segments.len(), self.prepares(geometry));
-        let passes = self.options.passes as usize;
-        let (name, timing, until) = if done < prepares {
-            ("prepare".to_owned(), ReplayTiming::Prepare, Until::default())
-        } else if done < prepares + passes {
-            (format!("replay {}/{passes}", done + 1 - prepares), self.timing(summary), self.until())
-        } else {
-            return Ok(Step::Done);
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let summary = self.summary()?;
+        self.fits(&steps.evidence().geometry, summary)?;
+        let mut replays = Vec::new();
+        let _ended = self.measure(steps, summary, &mut replays);
+        Ok(steps.conclude(|evidence| self.findings(evidence, &passes(replays))))
+    }
+}
+
+impl Replay {
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        summary: &TraceSummary,
+        replays: &mut Vec<&'a Segment>,
+    ) -> Result<(), Ended> {
+        let ReplayOptions { prepare, passes, time, .. } = self.options;
+        let geometry = &steps.evidence().geometry;
+        let workload = |name: String, timing, until| Workload {
+            replay_spec: Some(Box::new(self.replay_spec(summary, timing, geometry))),
+            ..Workload::new(name, until, Vec::new())
         };
-        let replay_spec = Some(Box::new(self.replay_spec(summary, timing, geometry)));
-        let seed = evidence.plan.seed_of(done);
-        Ok(Step::Run(Workload { replay_spec, seed, ..Workload::new(name, until, Vec::new()) }))
+        if prepare && geometry.writable {
+            steps.run_seeded(|| workload("prepare".into(), ReplayTiming::Prepare, Until::default()))?;
+        }
+        let until = Until { elapsed: time, ..Until::default() };
+        for pass in 1..=passes {
+            let name = format!("replay {pass}/{passes}");
+            replays.push(steps.run_seeded(|| workload(name, self.timing(summary), until))?);
+        }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
+    fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>]) -> Findings {
         let mut findings = Findings::default();
-        let passes = passes(&evidence.segments);
-        let input = ReplayInput { options: &self.options, passes: &passes, evidence };
+        let input = ReplayInput { options: &self.options, passes, evidence };
         input.put(&mut findings);
         for answer in refusals(&evidence.segments) {
             findings.overview.answers.push(answer.id.clone());
@@ -179,14 +186,14 @@ impl Procedure for Replay {
         let names = self.options.applications();
         let tables = &mut findings.tables;
         tables.insert("summary".into(), passes.iter().map(|pass| pass.row(passes.len() > 1)).collect());
-        tables.insert("applications".into(), pass::applications(&passes, names));
-        tables.insert("latencies".into(), pass::latencies(&passes));
+        tables.insert("applications".into(), pass::applications(passes, names));
+        tables.insert("latencies".into(), pass::latencies(passes));
         let timing = passes.iter().filter_map(|pass| pass.timing(passes.len() > 1));
         tables.insert("timing".into(), timing.collect());
-        tables.insert("slowest_ios".into(), pass::longest(&passes, names));
+        tables.insert("slowest_ios".into(), pass::longest(passes, names));
         findings.tables.retain(|_, rows| !rows.is_empty());
-        findings.series.insert("summary".into(), pass::latency_series(&passes));
-        findings.series.insert("applications".into(), pass::applications_series(&passes, names));
+        findings.series.insert("summary".into(), pass::latency_series(passes));
+        findings.series.insert("applications".into(), pass::applications_series(passes, names));
         findings
     }
 }

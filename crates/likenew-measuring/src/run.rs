@@ -5,7 +5,7 @@ mod wording;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Iops, Rate};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
@@ -65,11 +65,6 @@ impl Run {
     }
 }
 
-/// In a folder, files without data cannot be read, so they are filled first.
-fn preparation_runs(evidence: &Evidence) -> usize {
-    usize::from(evidence.identity.kind == Kind::Folder)
-}
-
 impl Procedure for Run {
     fn descriptor(&self) -> &'static Descriptor {
         &DESCRIPTOR
@@ -79,38 +74,50 @@ impl Procedure for Run {
         Layout { files: self.options.files, file_bytes: self.options.file_size }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let index = evidence.segments.len();
-        let prepares = preparation_runs(evidence);
-        let seed = evidence.plan.seed_of(index);
-        if index < prepares {
-            let (files, each) = (u64::from(self.options.files), self.options.file_size);
-            return Ok(Step::Run(Workload { seed, ..prepare(files * each, each, DataClass::Random) }));
-        }
-        Ok(self.options.workload.get(index - prepares).map_or(Step::Done, |workload| {
-            let seed = if workload.seed == 0 { seed } else { workload.seed };
-            Step::Run(Workload { seed, ..workload.clone() })
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let _ended = self.measure(steps);
+        Ok(steps.conclude(|evidence| {
+            let prepared = usize::from(is_prepared(evidence));
+            findings(evidence, evidence.segments.get(prepared..).unwrap_or_default())
         }))
     }
+}
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let segments = evidence.segments.get(preparation_runs(evidence)..).unwrap_or_default();
-        let mut findings = Findings::default();
-        findings.overview.lead = Lead::Table;
-        let speeds: Vec<WorkloadSpeed<'_>> = segments.iter().filter_map(workload_speed).collect();
-        if !speeds.is_empty() {
-            findings.summary = wording::summary(&speeds);
-            findings.answers.extend(speeds.iter().map(WorkloadSpeed::answer));
-            findings.answers[0].caveats.push(wording::measured_once().into());
-            findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
-            findings.overview.series = Some("seconds".into());
+/// In a folder, files without data cannot be read, so they are filled first.
+fn is_prepared(evidence: &Evidence) -> bool {
+    evidence.identity.kind == Kind::Folder
+}
+
+impl Run {
+    fn measure(&self, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let RunOptions { files, file_size, ref workload } = self.options;
+        if is_prepared(steps.evidence()) {
+            steps.run_seeded(|| prepare(u64::from(files) * file_size, file_size, DataClass::Random))?;
         }
-        findings.answers.extend(refusals(segments));
-        spare_failing_drive(&mut findings.answers, evidence);
-        findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
-        findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
-        findings
+        for workload in workload {
+            let seed = if workload.seed == 0 { steps.seed(0) } else { workload.seed };
+            steps.run(|| Workload { seed, ..workload.clone() })?;
+        }
+        Ok(())
     }
+}
+
+fn findings(evidence: &Evidence, segments: &[Segment]) -> Findings {
+    let mut findings = Findings::default();
+    findings.overview.lead = Lead::Table;
+    let speeds: Vec<WorkloadSpeed<'_>> = segments.iter().filter_map(workload_speed).collect();
+    if !speeds.is_empty() {
+        findings.summary = wording::summary(&speeds);
+        findings.answers.extend(speeds.iter().map(WorkloadSpeed::answer));
+        findings.answers[0].caveats.push(wording::measured_once().into());
+        findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
+        findings.overview.series = Some("seconds".into());
+    }
+    findings.answers.extend(refusals(segments));
+    spare_failing_drive(&mut findings.answers, evidence);
+    findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
+    findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));
+    findings
 }
 
 /// Each operation has a speed of its own; a flush has one where it is alone.

@@ -5,15 +5,17 @@ mod curve;
 mod slow_regions;
 mod wording;
 
+use std::cell::LazyCell;
 use std::ops::Range;
 
 use clap::Args;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Action, Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Latency, Share, Size};
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
@@ -27,19 +29,15 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{
     answer_as_summary, out_of_range, span_too_large, target_is_read_only,
 };
-use likenew_procedure_support::workloads::{next_step, prepare};
+use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
 use access::{Access, AccessSample};
 use curve::{Curve, Ends};
-use slow_regions::{SlowRegions, suspects};
+use slow_regions::{SlowRegions, Suspect, suspects};
 pub use wording::DESCRIPTOR;
 use wording::{point_name, retest_name};
 
-/// Names of workloads, by which their segments are found.
-const PROBES: &str = "probes";
-const SMALL: &str = "small, from memory";
-const BURST: &str = "burst";
 /// Time limit of the probes, as a multiple of that of a point.
 const PROBES_TIMES: u64 = 10;
 /// Bytes of the burst, bytes of one I/O of it, and queue depth.
@@ -74,50 +72,17 @@ impl Surface {
         Ok(Self { options })
     }
 
-    /// The workload after this many, if there is one.
-    fn workload(&self, evidence: &Evidence, done: usize) -> Result<Option<Workload>, String> {
-        let span = self.options.span_on(&evidence.geometry)?;
-        let prepared = preparation_runs(evidence);
-        if done < prepared {
-            return Ok(Some(prepare(span, span, self.options.data)));
-        }
-        let done = done - prepared;
-        if done < self.options.points as usize {
-            return Ok(Some(self.point(done, span)));
-        }
-        let mut rest = self.retests(evidence, span, 1);
-        if self.options.probes > 0 {
-            rest.push(self.probes(span));
-        }
-        if self.options.burst > 0 {
-            rest.push(self.small());
-            rest.push(self.burst());
-        }
-        // The second retest comes last, so that no cache of the drive still has what the first one read.
-        rest.extend(self.retests(evidence, span, 2));
-        Ok(rest.into_iter().nth(done - self.options.points as usize))
-    }
-
-    fn point(&self, index: usize, span: u64) -> Workload {
-        let range = self.options.range(index, span);
+    fn point(&self, range: Range<u64>) -> Workload {
         let elapsed = (!self.options.whole).then_some(self.options.time);
         let until = Until { elapsed, bytes: Some(range.end - range.start), ops: None };
         self.in_sequence(point_name(&range), range, until)
     }
 
-    fn retests(&self, evidence: &Evidence, span: u64, round: u32) -> Vec<Workload> {
-        if round > self.options.retests {
-            return Vec::new();
-        }
-        let curve = self.curve(evidence, span);
-        let suspects = suspects(&curve, &self.options).into_iter();
-        let retests = suspects.map(|suspect| {
-            let range = suspect.retest.clone();
-            let until =
-                Until { elapsed: Some(self.options.time), bytes: Some(range.end - range.start), ops: None };
-            self.in_sequence(retest_name(suspect.point, round), range, until)
-        });
-        retests.collect()
+    fn retest(&self, suspect: &Suspect, round: u32) -> Workload {
+        let range = suspect.retest.clone();
+        let bytes = Some(range.end - range.start);
+        let until = Until { elapsed: Some(self.options.time), bytes, ops: None };
+        self.in_sequence(retest_name(suspect.point, round), range, until)
     }
 
     /// I/Os are kept as samples, because their ends separate the seek from the transfer.
@@ -136,14 +101,18 @@ impl Surface {
         let until = Until { elapsed: Some(time), ..Until::ops(u64::from(probes)) };
         let place = AccessPattern::Random(Region::bytes(0..span));
         let stream = Stream::closed(op, probe_block as u32, place, 1, data);
-        Workload { samples: probes, ..Workload::new(PROBES, until, vec![stream]) }
+        Workload { samples: probes, ..Workload::new("probes", until, vec![stream]) }
     }
 
     fn small(&self) -> Workload {
         let SurfaceOptions { op, probe_block, data, time, .. } = self.options;
         let place = AccessPattern::Sequential(Region::bytes(0..probe_block));
         let until = Until { elapsed: Some(time), ..Until::ops(SMALL_IOS) };
-        Workload::new(SMALL, until, vec![Stream::closed(op, probe_block as u32, place, 1, data)])
+        Workload::new(
+            "small, from memory",
+            until,
+            vec![Stream::closed(op, probe_block as u32, place, 1, data)],
+        )
     }
 
     fn burst(&self) -> Workload {
@@ -151,22 +120,8 @@ impl Surface {
         let place = AccessPattern::Sequential(Region::bytes(0..burst));
         let until = Until { elapsed: Some(time), ..Until::bytes(BURST_BYTES) };
         let block = BURST_BLOCK.min(burst) as u32;
-        Workload::new(BURST, until, vec![Stream::closed(op, block, place, BURST_DEPTH, data)])
+        Workload::new("burst", until, vec![Stream::closed(op, block, place, BURST_DEPTH, data)])
     }
-
-    fn curve<'a>(&self, evidence: &'a Evidence, span: u64) -> Curve<'a> {
-        let points =
-            evidence.segments.iter().skip(preparation_runs(evidence)).take(self.options.points as usize);
-        Curve::new(
-            points.enumerate().map(|(index, segment)| (self.options.range(index, span), segment)),
-            span,
-        )
-    }
-}
-
-/// Temporary files must be written before they can be read; any other target is read as it is.
-fn preparation_runs(evidence: &Evidence) -> usize {
-    usize::from(evidence.identity.kind == Kind::Folder)
 }
 
 impl Procedure for Surface {
@@ -178,28 +133,83 @@ impl Procedure for Surface {
         Layout { files: 1, file_bytes: self.options.span.unwrap_or(SPAN_OF_FOLDER) }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if self.options.op.writes() && !evidence.geometry.writable {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let geometry = &steps.evidence().geometry;
+        if self.options.op.writes() && !geometry.writable {
             return Err(target_is_read_only());
         }
-        let next = self.workload(evidence, evidence.segments.len())?;
-        Ok(next_step(evidence, next))
+        let span = self.options.span_on(geometry)?;
+        let (mut points, mut rest) = (Vec::new(), Rest::default());
+        let ended = self.measure_points(steps, span, &mut points);
+        let curve = LazyCell::new(|| Curve::new(points.into_iter(), span));
+        let _ended = ended.and_then(|()| self.measure_rest(steps, &curve, &mut rest));
+        Ok(steps.conclude(|evidence| self.findings(evidence, &curve, &rest)))
+    }
+}
+
+/// What is measured after the points.
+#[derive(Default)]
+struct Rest<'a> {
+    /// Suspects that were measured again, by the number of their point.
+    retests: Vec<(usize, &'a Segment)>,
+    probes: Option<&'a Segment>,
+    /// One block from the drive's cache.
+    small: Option<&'a Segment>,
+    burst: Option<&'a Segment>,
+}
+
+impl Surface {
+    /// Temporary files must be written before they can be read; any other target is read as it is.
+    fn measure_points<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        span: u64,
+        points: &mut Vec<(Range<u64>, &'a Segment)>,
+    ) -> Result<(), Ended> {
+        if steps.evidence().identity.kind == Kind::Folder {
+            steps.run_seeded(|| prepare(span, span, self.options.data))?;
+        }
+        for index in 0..self.options.points as usize {
+            let range = self.options.range(index, span);
+            points.push((range.clone(), steps.run_seeded(|| self.point(range))?));
+        }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
+    /// The second retest comes last, so that no cache of the drive still has what the first one read.
+    fn measure_rest<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        curve: &Curve<'_>,
+        rest: &mut Rest<'a>,
+    ) -> Result<(), Ended> {
+        let suspects = suspects(curve, &self.options);
+        for round in 1..=RETESTS_MAX {
+            for suspect in suspects.iter().filter(|_| round <= self.options.retests) {
+                let segment = steps.run_seeded(|| self.retest(suspect, round))?;
+                rest.retests.push((suspect.point, segment));
+            }
+            if round == 1 && self.options.probes > 0 {
+                rest.probes = Some(steps.run_seeded(|| self.probes(curve.span))?);
+            }
+            if round == 1 && self.options.burst > 0 {
+                rest.small = Some(steps.run_seeded(|| self.small())?);
+                rest.burst = Some(steps.run_seeded(|| self.burst())?);
+            }
+        }
+        Ok(())
+    }
+
+    fn findings(&self, evidence: &Evidence, curve: &Curve<'_>, rest: &Rest<'_>) -> Findings {
         let mut findings = Findings::default();
-        let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
-        let curve = self.curve(evidence, span);
-        let access = evidence
-            .segment_named(PROBES)
-            .and_then(|probes| Access::new(probes, evidence.segment_named(SMALL), &curve, self.options.op));
-        let slow_regions = SlowRegions::new(&curve, &self.options, evidence);
-        let ends = Ends::new(&curve, &slow_regions.points());
-        let burst = evidence.segment_named(BURST).filter(|burst| burst.total().bytes > 0);
-        let actions = self.actions(evidence, span);
+        let access = rest.probes.and_then(|probes| Access::new(probes, rest.small, curve, self.options.op));
+        let slow_regions = SlowRegions::new(curve, &self.options, &rest.retests);
+        let ends = Ends::new(curve, &slow_regions.points());
+        let burst = rest.burst.filter(|burst| burst.total().bytes > 0);
+        let actions = self.actions(evidence, curve.span);
         let is_disk = evidence.identity.rotates() || access.as_ref().is_some_and(Access::is_disk);
         let answers = &mut findings.answers;
-        answers.extend(self.speed(evidence, &curve, span));
+        answers.extend(self.speed(evidence, curve));
         let has_errors = evidence.segments.iter().any(|segment| segment.errors() > 0);
         answers.extend(slow_regions.answers(&actions, has_errors));
         let check = wording::check_old_data(&evidence.plan);
@@ -209,7 +219,7 @@ impl Procedure for Surface {
             }),
         );
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
-        answers.extend(burst.and_then(|burst| access::burst_answer(burst, &curve, &self.options)));
+        answers.extend(burst.and_then(|burst| access::burst_answer(burst, curve, &self.options)));
         answers.extend(refusals(&evidence.segments));
         // What is wrong comes first, then a start that may be old.
         answers.sort_by_key(|answer| match answer.standing {
@@ -218,7 +228,7 @@ impl Procedure for Surface {
             _ => 2,
         });
         spare_failing_drive(answers, evidence);
-        findings.summary = self.summary(answers, &curve, access.as_ref());
+        findings.summary = self.summary(answers, curve, access.as_ref());
         findings.overview.answers = shown(answers);
         findings.overview.series = (!curve.points.is_empty()).then(|| "curve".into());
         let mut metrics: Vec<Row> = access.iter().flat_map(Access::metrics).collect();
@@ -228,7 +238,7 @@ impl Procedure for Surface {
         findings.tables.insert("slow_regions".into(), slow_regions.places.iter().map(row).collect());
         findings.tables.insert("curve".into(), curve.rows().collect());
         if !curve.points.is_empty() {
-            findings.series.insert("curve".into(), curve_series(&curve, &slow_regions, self.options.op));
+            findings.series.insert("curve".into(), curve_series(curve, &slow_regions, self.options.op));
         }
         if let Some(access) = &access {
             findings.series.insert("access_by_distance".into(), by_distance(access));
@@ -337,7 +347,8 @@ impl Surface {
         sentences.join(" ")
     }
 
-    fn speed(&self, evidence: &Evidence, curve: &Curve<'_>, span: u64) -> Option<Answer> {
+    fn speed(&self, evidence: &Evidence, curve: &Curve<'_>) -> Option<Answer> {
+        let span = curve.span;
         let (speeds, mean, count) = (curve.summary()?, curve.mean()?, curve.points.len());
         let mut answer = mean.put(wording::speed(self.options.op, &speeds, count, Size(span)), "bytes/s");
         let (read, share) = (curve.bytes(), curve.share());

@@ -2,17 +2,19 @@
 
 mod answers;
 mod results;
-mod schedule;
 mod sweep_options;
 mod wording;
 
 use std::fmt;
 
 use likenew_core::findings::{Action, Answer, Findings, Standing};
-use likenew_core::io::DataClass;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
+use likenew_core::quantity::Size;
+use likenew_core::segment::Segment;
+use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, exact_size};
-use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::fit::arguments;
 use likenew_procedure_support::options::{DAY, options};
@@ -20,15 +22,18 @@ use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
-use likenew_procedure_support::workloads::next_step;
+use likenew_procedure_support::workloads::prepare;
+use likenew_stats::interval::{Precision, precision};
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use results::{Matrix, MeasuredCell};
-use schedule::Schedule;
 pub use sweep_options::{Block, Order, Preset, SPAN_STEP, SweepOptions};
 pub use wording::DESCRIPTOR;
 
-/// The name of the workload that writes the span first.
-const PREPARE: &str = "prepare";
+/// Most bytes of a queue, which must fit into memory.
+const QUEUE_BYTES_MAX: u64 = 1 << 30;
 /// Difference of speed, as a share, below which there is no reason to choose another block or depth; our
 /// choice.
 const DIFFERENCE: f64 = 0.05;
@@ -104,46 +109,122 @@ impl Procedure for Sweep {
         Layout { files: 1, file_bytes: self.options.span }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let evidence = steps.evidence();
         self.check(evidence)?;
-        let schedule = Schedule::new(&self.options, &evidence.geometry);
-        if schedule.forms.is_empty() {
-            return Err(wording::nothing_fits(&schedule.skips));
+        let (forms, skips) = forms(&self.options, &evidence.geometry);
+        if forms.is_empty() {
+            return Err(wording::nothing_fits(&skips));
         }
-        Ok(next_step(evidence, schedule.next(evidence)))
+        let mut cells = Vec::new();
+        let _ended = self.measure(steps, &forms, &mut cells);
+        Ok(steps.conclude(|evidence| {
+            let matrix = Matrix::new(&self.options, cells, evidence.geometry.writable);
+            let unfinished =
+                answers::complete(&matrix, forms.len() * self.ops().len() * self.options.data.len(), &skips);
+            self.findings(evidence, &matrix, unfinished)
+        }))
+    }
+}
+
+/// A cell and its passes.
+type CellPasses<'a> = (Cell, Vec<&'a Segment>);
+
+impl Sweep {
+    /// For each class of data the span is written once with it; then come the operations. Each of them is measured in rounds: all
+    /// cells once, then all again. So a change of the drive shows in the differences between the passes of every cell, and thereby
+    /// in its interval, rather than in the differences between cells.
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        forms: &[Form],
+        cells: &mut Vec<CellPasses<'a>>,
+    ) -> Result<(), Ended> {
+        let Evidence { geometry, plan, .. } = steps.evidence();
+        // Workloads that were run, and parts of the sweep that are over.
+        let (mut index, mut stage) = (0, 0);
+        for data in self.options.data.iter().copied() {
+            if geometry.writable {
+                steps.run_seeded(|| prepare(self.options.span, self.options.span, data))?;
+                (index, stage) = (index + 1, stage + 1);
+            }
+            for op in self.ops() {
+                let first = cells.len();
+                cells.extend(forms.iter().map(|form| (Cell { form: *form, op, data }, Vec::new())));
+                let cells = &mut cells[first..];
+                for round in 0.. {
+                    let mut order: Vec<usize> = (0..cells.len()).collect();
+                    if self.options.order == Order::Shuffled {
+                        // Far from the numbers of the workloads, so that seeds differ.
+                        let seed = plan.seed_of(1 << 40 | stage << 16 | round);
+                        order.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+                    }
+                    order.retain(|at| self.wants_more(&cells[*at].1));
+                    if order.is_empty() {
+                        break;
+                    }
+                    for at in order {
+                        let (cell, passes) = &mut cells[at];
+                        passes.push(steps.run_seeded(|| cell.pass(round + 1, index, &self.options))?);
+                        index += 1;
+                    }
+                }
+                stage += 1;
+            }
+        }
+        Ok(())
     }
 
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let schedule = Schedule::new(&self.options, &evidence.geometry);
-        let matrix = Matrix::from_evidence(&self.options, &schedule, evidence);
+    /// Reads, then mixes, then writes, so that no write disturbs a read.
+    fn ops(&self) -> Vec<Mix> {
+        let mut ops = self.options.ops.clone();
+        ops.sort_by_key(|op| match op {
+            Mix::Only(Op::Read) => 0,
+            Mix::Reads(_) => 1,
+            Mix::Only(_) => 2,
+        });
+        ops
+    }
+
+    /// Whether a cell needs more than these passes.
+    fn wants_more(&self, passes: &[&Segment]) -> bool {
+        let Some(goal) = self.options.goal() else { return passes.len() < self.options.passes as usize };
+        if passes.len() < goal.passes_min || passes.len() >= goal.passes_max {
+            return passes.len() < goal.passes_min;
+        }
+        let speeds: Option<Vec<f64>> = passes.iter().map(|segment| speed(segment)).collect();
+        speeds.is_none_or(|speeds| precision(&speeds, &goal) == Precision::More)
+    }
+
+    fn findings(&self, evidence: &Evidence, matrix: &Matrix<'_>, unfinished: Option<Answer>) -> Findings {
         let mut findings = Findings::default();
         if !matrix.cells.is_empty() {
             let more_passes = self.more_passes(evidence);
-            findings.summary = answers::summary(&matrix);
-            findings.answers.extend(answers::peaks(&matrix));
-            findings.answers.extend(answers::gains(&matrix, &more_passes));
-            findings.answers.extend(answers::sufficient(&matrix, &more_passes));
-            findings.answers.extend(answers::growth(&matrix, &more_passes));
-            findings.answers.extend(answers::comparisons(&matrix, &more_passes));
-            findings.answers.push(answers::fullness_answer(&matrix));
-            findings.answers.extend(answers::drift(&matrix, &more_passes));
+            findings.summary = answers::summary(matrix);
+            findings.answers.extend(answers::peaks(matrix));
+            findings.answers.extend(answers::gains(matrix, &more_passes));
+            findings.answers.extend(answers::sufficient(matrix, &more_passes));
+            findings.answers.extend(answers::growth(matrix, &more_passes));
+            findings.answers.extend(answers::comparisons(matrix, &more_passes));
+            findings.answers.push(answers::fullness_answer(matrix));
+            findings.answers.extend(answers::drift(matrix, &more_passes));
         }
         findings.answers.extend(refusals(&evidence.segments));
-        findings.answers.extend(answers::precision(&matrix).map(|answer| match answer.standing {
+        findings.answers.extend(answers::precision(matrix).map(|answer| match answer.standing {
             Standing::Unknown => answer.action(self.longer_passes(evidence)),
             _ => answer,
         }));
-        findings.answers.extend(answers::complete(&matrix, &schedule));
+        findings.answers.extend(unfinished);
         spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("matrix".into(), matrix.cells.iter().map(MeasuredCell::row).collect());
-        findings.tables.insert("depths".into(), answers::depth_rows(&matrix));
-        findings.tables.insert("ratios".into(), answers::ratio_rows(&matrix));
+        findings.tables.insert("depths".into(), answers::depth_rows(matrix));
+        findings.tables.insert("ratios".into(), answers::ratio_rows(matrix));
         findings.tables.insert("mixes".into(), matrix.mixes());
         findings.tables.retain(|name, rows| name == "matrix" || !rows.is_empty());
         findings.tables.insert("passes".into(), matrix.passes());
-        findings.series.extend(results::pictures(&matrix));
+        findings.series.extend(results::pictures(matrix));
         if !matrix.cells.is_empty() {
-            findings.overview.table = Some(answers::overview_table(&matrix));
+            findings.overview.table = Some(answers::overview_table(matrix));
             findings.overview.answers = shown(&findings.answers);
             findings.overview.series = findings.series.keys().next().cloned();
         }
@@ -163,6 +244,52 @@ fn shown(answers: &[Answer]) -> Vec<String> {
             || answer.standing == Standing::Problem
     };
     distinct(answers.iter().filter(is_shown).map(|answer| answer.id.clone()))
+}
+
+/// Bytes a second; `None` for a failed segment, and in a dry run, where nothing is measured and no precision
+/// is ever reached.
+fn speed(segment: &Segment) -> Option<f64> {
+    let measured = segment.tallies.iter().any(|tally| tally.latency.count() > 0);
+    measured.then(|| segment.bytes_per_s())?
+}
+
+/// The combinations of pattern, block and depth that can be measured on this drive, and what was left out.
+fn forms(options: &SweepOptions, geometry: &Geometry) -> (Vec<Form>, Vec<String>) {
+    let mut skips = Vec::new();
+    let mut pairs = Vec::new();
+    let most = QUEUE_BYTES_MAX.min(options.span);
+    for block in options.blocks.iter().map(|block| block.0) {
+        if let Some(reason) = misfit(block, options.span, geometry) {
+            skips.push(reason);
+            continue;
+        }
+        let fits = |depth: &u32| u64::from(block) * u64::from(*depth) <= most;
+        let (deep, too_deep): (Vec<u32>, Vec<u32>) = options.depths.iter().partition(|depth| fits(depth));
+        pairs.extend(deep.into_iter().map(|depth| (block, depth)));
+        if !too_deep.is_empty() {
+            skips.push(if most == options.span {
+                wording::queue_exceeds_span(Size(u64::from(block)), &too_deep, Size(most))
+            } else {
+                wording::queue_exceeds_memory(Size(u64::from(block)), &too_deep, Size(most))
+            });
+        }
+    }
+    let each =
+        |pattern| pairs.iter().map(move |(block, depth)| Form { pattern, block: *block, depth: *depth });
+    (options.patterns.iter().flat_map(|pattern| each(*pattern)).collect(), skips)
+}
+
+/// Why a block cannot be measured on this drive.
+fn misfit(block: u32, span: u64, geometry: &Geometry) -> Option<String> {
+    let size = Size(u64::from(block));
+    if !block.is_multiple_of(geometry.block) {
+        return Some(wording::misaligned_block(size, geometry.block));
+    }
+    if size.0 > span {
+        return Some(wording::block_exceeds_span(size, Size(span)));
+    }
+    let boundary = geometry.boundary?;
+    (!boundary.is_multiple_of(size.0)).then(|| wording::block_crosses_files(size, Size(boundary)))
 }
 
 /// The parameters of a cell except its operation and its data.
@@ -189,18 +316,6 @@ impl Form {
 }
 
 impl Cell {
-    /// The cell that a workload of a sweep measures; the preparation measures none.
-    fn from_workload(workload: &Workload) -> Option<Self> {
-        let [stream] = &workload.streams[..] else { return None };
-        if workload.name == PREPARE {
-            return None;
-        }
-        let random = matches!(stream.pattern, AccessPattern::Random(_));
-        let pattern = if random { Pattern::Random } else { Pattern::Sequential };
-        let form = Form { pattern, block: stream.size.max(), depth: stream.arrival.depth() };
-        Some(Self { form, op: stream.op, data: stream.data })
-    }
-
     /// Its `number`-th pass as the `index`-th workload of a run. Sequential passes move on through the span,
     /// so that no cache serves one what another has left there.
     fn pass(self, number: usize, index: usize, options: &SweepOptions) -> Workload {
@@ -248,15 +363,8 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_says_which_cell_it_measures() {
-        for pattern in [Pattern::Sequential, Pattern::Random] {
-            for cell in [cell(pattern, 512, 1), cell(pattern, 12 << 10, 7)] {
-                let workload = cell.pass(2, 5, &options());
-                assert_eq!(Cell::from_workload(&workload), Some(cell));
-                assert!(workload.name.starts_with(&cell.to_string()), "{}", workload.name);
-            }
-        }
-        assert_eq!(cell(Pattern::Random, 4096, 32).to_string(), "RND4K Q32 read");
+    fn a_workload_is_named_after_its_cell() {
+        assert_eq!(cell(Pattern::Random, 4096, 32).pass(2, 5, &options()).name, "RND4K Q32 read #2");
     }
 
     #[test]

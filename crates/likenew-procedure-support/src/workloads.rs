@@ -1,7 +1,6 @@
-//! Workloads that several procedures run, and the step that runs one.
+//! Workloads that several procedures run.
 
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Evidence, Step};
 use likenew_core::region::Region;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
@@ -16,10 +15,4 @@ pub fn prepare(bytes: u64, file_bytes: u64, data: DataClass) -> Workload {
     let place = AccessPattern::Sequential(Region::bytes(0..bytes));
     let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, data);
     Workload::new("prepare", Until::bytes(bytes), vec![stream])
-}
-
-/// The next step of a procedure: this workload, with the seed of its number, or the end.
-pub fn next_step(evidence: &Evidence, next: Option<Workload>) -> Step {
-    let seed = evidence.plan.seed_of(evidence.segments.len());
-    next.map_or(Step::Done, |workload| Step::Run(Workload { seed, ..workload }))
 }

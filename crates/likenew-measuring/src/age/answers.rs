@@ -13,9 +13,9 @@ use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::options::Arguments;
 use likenew_procedure_support::rerun::Rerun;
 
-use super::results::{Better, Comparison};
+use super::results::{AgeResults, Better, Comparison};
 use super::wording::{self, Drop, Transition};
-use super::workloads::{AGING, Phase};
+use super::workloads::Phase;
 use super::{Age, AgeOptions, Recipe};
 
 /// Drop in percent below which a user notices nothing (our choice).
@@ -32,6 +32,7 @@ const PASSES_MAX: u32 = 100;
 pub(super) fn answers(
     options: &AgeOptions,
     evidence: &Evidence,
+    measured: &AgeResults<'_>,
     comparisons: &[Comparison],
 ) -> (Option<String>, Vec<Answer>) {
     let [writes, _, _, _, sequential, random_reads, sequential_reads, score] = comparisons else {
@@ -42,7 +43,7 @@ pub(super) fn answers(
     let one = |id, question, comparison| change(id, question, comparison, is_alone);
     let found = [
         one("random_write", "Random write", writes)
-            .map(|answer| with_background(answer, options, evidence, writes)),
+            .map(|answer| with_background(answer, options, evidence, measured, writes)),
         one("sequential_write", "Sequential write", sequential),
         one("application_score", "Application score", score)
             .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::score_explained()), options)),
@@ -117,9 +118,14 @@ fn read(id: &str, question: &str, comparison: &Comparison, evidence: &Evidence) 
 }
 
 /// Adds how steady the drive was, what was done between the measurements, and what "new" means.
-fn with_background(answer: Answer, options: &AgeOptions, evidence: &Evidence, writes: &Comparison) -> Answer {
-    let segments = &evidence.segments;
-    let sentences = [unsteady(writes), aging(segments, options), write_amplification(segments)];
+fn with_background(
+    answer: Answer,
+    options: &AgeOptions,
+    evidence: &Evidence,
+    measured: &AgeResults<'_>,
+    writes: &Comparison,
+) -> Answer {
+    let sentences = [unsteady(writes), aging(measured, options), write_amplification(measured)];
     let answer = sentences.into_iter().flatten().fold(answer, Answer::with_evidence);
     let caveat = missing_reference(&evidence.identity);
     caveat.into_iter().fold(answer, Answer::caveat)
@@ -151,8 +157,8 @@ fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
 }
 
 /// What was done to the drive between the measurements; `None` before that.
-fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
-    let of: Vec<&Segment> = aging_segments(segments).collect();
+fn aging(measured: &AgeResults<'_>, options: &AgeOptions) -> Option<String> {
+    let of: Vec<&Segment> = measured.aging().collect();
     let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
     let time = of.last()?.ended_at.since(of.first()?.started_at);
     let sentence = match options.recipe {
@@ -163,15 +169,10 @@ fn aging(segments: &[Segment], options: &AgeOptions) -> Option<String> {
     Some(sentence(Size(bytes), time))
 }
 
-fn aging_segments(segments: &[Segment]) -> impl Iterator<Item = &Segment> {
-    segments.iter().filter(|segment| segment.workload.name.starts_with(AGING))
-}
-
 /// Bytes programmed over bytes written during the aging, if the simulated drive has flash counters.
-fn write_amplification(segments: &[Segment]) -> Option<String> {
-    let first = segments.iter().position(|segment| segment.workload.name.starts_with(AGING))?;
-    let before: FlashCounters = segments[first.checked_sub(1)?].accounting?;
-    let last = aging_segments(segments).last()?;
+fn write_amplification(measured: &AgeResults<'_>) -> Option<String> {
+    let before = measured.before_aging()?.accounting?;
+    let last = measured.aging().last()?;
     let after = last.accounting.filter(FlashCounters::has_flash)?;
     let host = after.host_bytes_written.checked_sub(before.host_bytes_written).filter(|bytes| *bytes > 0)?;
     let flash = after.flash_bytes_programmed.saturating_sub(before.flash_bytes_programmed);

@@ -2,7 +2,6 @@
 
 use likenew_core::findings::{Line, Row, Series, Shape};
 use likenew_core::io::Op;
-use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
 use likenew_procedure_support::estimate::{Estimate, is_whole};
 use likenew_procedure_support::rows::Columns as _;
@@ -11,48 +10,41 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval, ratio_inte
 use likenew_stats::summary::{maximum, mean};
 
 use super::wording::{self, TableRow};
-use super::workloads::{AGING, Phase, Test, pass_name};
-use crate::apps::library::default_set;
+use super::workloads::{Part, Phase, Test};
+use crate::apps::library::{Entry, default_set};
 use crate::apps::results::{PassTotals, geometric_mean};
 
 /// The name of the score in tables.
 pub(super) const SCORE: &str = "application score";
 
-/// The segments of a run, by what they measured. A pass that was stopped before its own bound is left out,
-/// and so is one that failed.
+/// The segments of a run with what they were for, in the order they ran.
 pub(super) struct AgeResults<'a> {
-    segments: Vec<&'a Segment>,
-    passes: u32,
+    pub(super) parts: Vec<(Part, &'a Segment)>,
+    pub(super) passes: u32,
 }
 
 impl<'a> AgeResults<'a> {
-    /// From the evidence up to now.
-    pub(super) fn from_evidence(evidence: &'a Evidence, passes: u32) -> Self {
-        let is_whole = |segment: &&Segment| is_whole(segment);
-        Self { segments: evidence.segments.iter().filter(is_whole).collect(), passes }
+    /// The segments of a part. One that was stopped before its own bound is left out, and so is one that failed.
+    fn of_part(&self, wanted: Part) -> impl Iterator<Item = &'a Segment> {
+        let parts = self.parts.iter().filter(move |(part, segment)| *part == wanted && is_whole(segment));
+        parts.map(|(_, segment)| *segment)
     }
 
-    /// The passes of a test in a phase, in the order they ran.
-    pub(super) fn test(&self, phase: Phase, test: Test) -> Vec<&'a Segment> {
-        (1..=self.passes).flat_map(|pass| self.pass(phase, test.name(), pass)).collect()
+    /// What aged the drive.
+    pub(super) fn aging(&self) -> impl Iterator<Item = &'a Segment> {
+        self.parts.iter().filter(|(part, _)| *part == Part::Aging).map(|(_, segment)| *segment)
     }
 
-    /// The segments of one pass.
-    fn pass(&self, phase: Phase, test: &str, pass: u32) -> Vec<&'a Segment> {
-        let name = pass_name(phase, test, pass, self.passes);
-        let belongs = |segment: &&&Segment| {
-            segment
-                .workload
-                .name
-                .strip_prefix(&name)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with(','))
-        };
-        self.segments.iter().filter(belongs).copied().collect()
+    /// The last segment before the aging; `None` before that.
+    pub(super) fn before_aging(&self) -> Option<&'a Segment> {
+        let first = self.parts.iter().position(|(part, _)| *part == Part::Aging)?;
+        Some(self.parts[first.checked_sub(1)?].1)
     }
 
-    /// An application in each pass.
-    fn application(&self, phase: Phase, name: &str) -> Vec<Option<PassTotals>> {
-        (1..=self.passes).map(|pass| PassTotals::from_segments(self.pass(phase, name, pass))).collect()
+    /// An application of the default set in each pass.
+    fn application(&self, phase: Phase, application: usize) -> Vec<Option<PassTotals>> {
+        let part = |pass| Part::Application { phase, pass, application };
+        (1..=self.passes).map(|pass| PassTotals::from_segments(self.of_part(part(pass)))).collect()
     }
 
     /// The rows of the table, in its order.
@@ -68,16 +60,16 @@ impl<'a> AgeResults<'a> {
 
     /// The applications one by one.
     pub(super) fn applications(&self) -> Vec<Comparison> {
-        let scores = |test: &'static str| Comparison {
-            test,
+        let scores = |(index, entry): (usize, &'static Entry)| Comparison {
+            test: &entry.application.name,
             unit: "points",
             better: Better::Higher,
             summary: Summary::Mean,
             passes: Phase::ALL.map(|phase| {
-                self.application(phase, test).into_iter().flatten().map(|played| played.score()).collect()
+                self.application(phase, index).into_iter().flatten().map(|played| played.score()).collect()
             }),
         };
-        default_set().map(|entry| scores(&entry.application.name)).collect()
+        default_set().enumerate().map(scores).collect()
     }
 
     fn rate(&self, test: Test) -> Comparison {
@@ -112,7 +104,7 @@ impl<'a> AgeResults<'a> {
         metric: impl Fn(&Segment) -> Option<f64>,
     ) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
-            let segments = self.test(phase, of).into_iter().filter(|segment| segment.total().ios > 0);
+            let segments = self.of_part(Part::Test(phase, of)).filter(|segment| segment.total().ios > 0);
             segments.filter_map(&metric).collect()
         });
         Comparison { test, unit, better, summary, passes }
@@ -121,7 +113,7 @@ impl<'a> AgeResults<'a> {
     fn score(&self) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
             let played: Vec<Vec<Option<PassTotals>>> =
-                default_set().map(|entry| self.application(phase, &entry.application.name)).collect();
+                (0..default_set().count()).map(|index| self.application(phase, index)).collect();
             let of = |pass: usize| {
                 geometric_mean(
                     &played.iter().map(|of| of[pass].map(|played| played.score())).collect::<Vec<_>>(),
@@ -280,7 +272,7 @@ pub(super) fn speed_against_new(comparisons: &[Comparison]) -> Option<Series> {
 /// The speed of random writes second by second, in each phase from its own start.
 pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
     let line = |phase: Phase| {
-        let passes = measured.test(phase, Test::RandomWrites);
+        let passes: Vec<&Segment> = measured.of_part(Part::Test(phase, Test::RandomWrites)).collect();
         let origin = passes.first()?.started_at;
         let points = passes.iter().flat_map(|segment| speed_over_time(segment, origin));
         Some(Line::new(phase.name(), points.collect()))
@@ -291,9 +283,9 @@ pub(super) fn random_writes(measured: &AgeResults<'_>) -> Option<Series> {
 }
 
 /// The speed of the writes that age the drive, by bytes written; a failed workload has no speed.
-pub(super) fn aging(segments: &[Segment]) -> Option<Series> {
+pub(super) fn aging<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<Series> {
     let (mut points, mut bytes) = (Vec::new(), 0);
-    for segment in segments.iter().filter(|segment| segment.workload.name.starts_with(AGING)) {
+    for segment in segments {
         if segment.bytes(Op::Write) == 0 {
             continue;
         }

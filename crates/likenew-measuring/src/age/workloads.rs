@@ -126,6 +126,19 @@ impl Phase {
     }
 }
 
+/// What a workload is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A pass of a test.
+    Test(Phase, Test),
+    /// An application of the default set in a pass, or its part at one queue depth.
+    Application { phase: Phase, pass: u32, application: usize },
+    /// Ages the drive.
+    Aging,
+    /// Is not measured: a preparation, or a rest.
+    Other,
+}
+
 /// One kind of I/O that is measured; applications have their own mixes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Test {
@@ -153,7 +166,7 @@ impl Test {
 }
 
 /// The name of one pass of a test in a phase; workloads of one pass add a suffix after a comma.
-pub(super) fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> String {
+fn pass_name(phase: Phase, test: &str, pass: u32, passes: u32) -> String {
     format!("{} {test} {pass}/{passes}", phase.name())
 }
 
@@ -165,9 +178,14 @@ const SETTLE_MOST: Nanos = Nanos::from_secs(10);
 /// Every workload of one measurement, in the order they run. Random writes come first, because nothing else
 /// may touch the drive before them; sequential writes, which put their zone in order, follow the
 /// applications, and reads come last.
-pub(super) fn phase_workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLayout) -> Vec<Workload> {
+pub(super) fn phase_workloads(
+    phase: Phase,
+    options: &AgeOptions,
+    zones: &ZoneLayout,
+) -> Vec<(Part, Workload)> {
     let AgeOptions { passes, data, random_span, time, .. } = *options;
-    let mut workloads = writes_before_test(phase, options, zones);
+    let other = |workload| (Part::Other, workload);
+    let mut workloads: Vec<_> = writes_before_test(phase, options, zones).into_iter().map(other).collect();
     let each_time = Nanos(time.0 / u64::from(passes));
     let each = Until {
         elapsed: Some(each_time),
@@ -177,7 +195,8 @@ pub(super) fn phase_workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLa
     let passes_of = |test: Test, make: &dyn Fn(u32) -> (Until, Stream)| {
         let one = |pass| {
             let (until, stream) = make(pass);
-            Workload::new(pass_name(phase, test.name(), pass + 1, passes), until, vec![stream])
+            let name = pass_name(phase, test.name(), pass + 1, passes);
+            (Part::Test(phase, test), Workload::new(name, until, vec![stream]))
         };
         (0..passes).map(one).collect::<Vec<_>>()
     };
@@ -192,12 +211,12 @@ pub(super) fn phase_workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLa
     };
     workloads.extend(passes_of(Test::RandomWrites, &|_| (each, random(Op::Write, &zones.random_span))));
     if phase == Phase::New && !zones.is_folder {
-        workloads.push(in_order("files of applications", zones, &zones.files, options));
+        workloads.push(other(in_order("files of applications", zones, &zones.files, options)));
     }
     workloads.extend(applications(phase, options, zones, each_time));
     workloads.extend(passes_of(Test::SequentialWrites, &|pass| sequential(Op::Write, pass)));
     let settling = Workload::rest(SETTLE_MOST.min(each_time));
-    workloads.push(Workload { name: format!("{} settling", phase.name()), ..settling });
+    workloads.push(other(Workload { name: format!("{} settling", phase.name()), ..settling }));
     workloads.extend(passes_of(Test::RandomReads, &|_| (each, random(Op::Read, &zones.files))));
     workloads.extend(passes_of(Test::SequentialReads, &|pass| sequential(Op::Read, pass)));
     workloads
@@ -208,7 +227,12 @@ pub(super) fn phase_workloads(phase: Phase, options: &AgeOptions, zones: &ZoneLa
 const APPLICATIONS_PART: f64 = 0.4;
 
 /// Every application in every pass, with as many of its I/Os as fit into an equal share of the bytes.
-fn applications(phase: Phase, options: &AgeOptions, zones: &ZoneLayout, each_time: Nanos) -> Vec<Workload> {
+fn applications(
+    phase: Phase,
+    options: &AgeOptions,
+    zones: &ZoneLayout,
+    each_time: Nanos,
+) -> Vec<(Part, Workload)> {
     let AgeOptions { passes, data, random_span, .. } = *options;
     let stage = Stage::new(&zones.files, &zones.geometry, data);
     let count = default_set().count();
@@ -224,10 +248,11 @@ fn applications(phase: Phase, options: &AgeOptions, zones: &ZoneLayout, each_tim
         .collect();
     let mut workloads = Vec::new();
     for pass in 1..=passes {
-        for (application, parts) in &played {
-            let name = pass_name(phase, application, pass, passes);
+        for (application, (name, parts)) in played.iter().enumerate() {
+            let name = pass_name(phase, name, pass, passes);
             let named = |part: &Workload| Workload { name: format!("{name}{}", part.name), ..part.clone() };
-            workloads.extend(parts.iter().map(named));
+            let part = Part::Application { phase, pass, application };
+            workloads.extend(parts.iter().map(|workload| (part, named(workload))));
         }
     }
     workloads
@@ -260,7 +285,7 @@ fn in_order(what: &str, zones: &ZoneLayout, zone: &Range<u64>, options: &AgeOpti
 }
 
 /// Prefix of every workload of the aging.
-pub(super) const AGING: &str = "aging";
+const AGING: &str = "aging";
 
 /// Lengths of the writes of small files. Half of all files are no larger than 4 KiB (Agrawal, Bolosky,
 /// Douceur and Lorch, "A five-year study of file-system metadata", FAST 2007); the rest is assumed, up to

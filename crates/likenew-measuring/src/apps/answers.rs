@@ -12,9 +12,9 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval, mean_interval};
 use likenew_stats::steady_state::Window;
 use likenew_stats::summary::{maximum, mean};
 
+use super::phases::Kind;
 use super::results::{AppResults, OverallScore, PassTotals, geometric_mean};
 use super::wording::{self, ApplicationRow, Overall, StageRow};
-use super::workload_plan::Kind;
 use super::{Apps, AppsOptions};
 
 /// Width of an interval, as a share, up to which a score is known, and loss up to which speed is kept; our
@@ -84,7 +84,7 @@ impl Run<'_> {
             return Some((wording::with_rerun(answer, self.rerun(PASSES_FEW).as_ref()), 1.0));
         }
         let ratio = |application: usize| {
-            let [first, then] = [0, last].map(|test| measured.pass_totals(test, application));
+            let [first, then] = [0, last].map(|test| measured.tests[test][application]);
             Some((then?.score() / first?.score()).ln())
         };
         let ratios: Vec<f64> = (0..measured.applications.len()).filter_map(ratio).collect();

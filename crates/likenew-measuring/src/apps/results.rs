@@ -9,72 +9,41 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_stats::summary::mean;
 
 use super::application::Application;
+use super::phases::{Kind, PHASES, Phase};
 use super::wording;
-use super::workload_plan::{Kind, PHASES, Part, Phase, PlannedWorkload};
 
-/// The segments of a run by application and test. A part that failed or was stopped before its own bound is
-/// left out, and so is its application in that test.
+/// What was measured.
 pub(super) struct AppResults<'a> {
-    parts: Vec<(Part, &'a Segment)>,
-    planned_workloads: Vec<Part>,
-    pub(super) tests: usize,
+    /// Each application in each test, which are passes, or phases by passes; `None` if it was not complete: a part of it failed or
+    /// was stopped before its own bound.
+    pub(super) tests: Vec<Vec<Option<PassTotals>>>,
+    /// The random writes before each phase.
+    pub(super) writes: [Option<Writes>; PHASES.len()],
     pub(super) applications: &'a [Application],
 }
 
 impl<'a> AppResults<'a> {
-    pub(super) fn new(
-        planned_workloads: Vec<PlannedWorkload>,
-        segments: &'a [Segment],
-        applications: &'a [Application],
-    ) -> Self {
-        let planned_workloads: Vec<Part> = planned_workloads.into_iter().map(|of| of.part).collect();
-        let is_whole = |(_, segment): &(Part, &Segment)| is_whole(segment);
-        let parts = planned_workloads.iter().copied().zip(segments).filter(is_whole);
-        let last = planned_workloads.iter().filter_map(|part| match part {
-            Part::Test { test, .. } => Some(*test),
-            _ => None,
-        });
-        let tests = last.max().map_or(0, |last| last + 1);
-        Self { parts: parts.collect(), planned_workloads, tests, applications }
-    }
-
-    /// An application in one test; `None` if it was not complete.
-    pub(super) fn pass_totals(&self, test: usize, application: usize) -> Option<PassTotals> {
-        let wanted = Part::Test { test, application };
-        let of: Vec<&Segment> =
-            self.parts.iter().filter(|(part, _)| *part == wanted).map(|(_, segment)| *segment).collect();
-        let planned_workloads = self.planned_workloads.iter().filter(|part| **part == wanted).count();
-        if of.len() == planned_workloads { PassTotals::from_segments(of) } else { None }
+    /// Of so many tests that are still to be run.
+    pub(super) fn new(tests: usize, applications: &'a [Application]) -> Self {
+        let tests = vec![vec![None; applications.len()]; tests];
+        Self { tests, writes: [None; PHASES.len()], applications }
     }
 
     /// An application in all tests that it completed.
     pub(super) fn all(&self, application: usize) -> Vec<PassTotals> {
-        (0..self.tests).filter_map(|test| self.pass_totals(test, application)).collect()
-    }
-
-    /// A test as a whole; `None` before every application completed it.
-    pub(super) fn overall(&self, test: usize) -> Option<OverallScore> {
-        let pass_totals: Vec<Option<PassTotals>> =
-            (0..self.applications.len()).map(|index| self.pass_totals(test, index)).collect();
-        let mean = |metric: fn(&PassTotals) -> f64| {
-            geometric_mean(&pass_totals.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
-        };
-        let bytes_per_s = mean(PassTotals::bytes_per_s)?;
-        let access_time_ns = mean(PassTotals::access_time_ns)?;
-        Some(OverallScore { bytes_per_s, access_time_ns, score: score(bytes_per_s, access_time_ns) })
+        self.tests.iter().filter_map(|test| test[application]).collect()
     }
 
     /// Every complete test.
     pub(super) fn overalls(&self) -> Vec<OverallScore> {
-        (0..self.tests).filter_map(|test| self.overall(test)).collect()
+        self.tests.iter().filter_map(|test| OverallScore::of_test(test)).collect()
     }
 
     /// A phase of a consistency test: geometric means of its tests; `None` before all of them are complete.
     pub(super) fn phase(&self, phase: usize) -> Option<OverallScore> {
-        let each = self.tests / PHASES.len();
-        let tests: Vec<Option<OverallScore>> =
-            (phase * each..(phase + 1) * each).map(|test| self.overall(test)).collect();
-        OverallScore::mean_of(&tests)
+        let each = self.tests.len() / PHASES.len();
+        let tests = self.tests[phase * each..(phase + 1) * each].iter();
+        OverallScore::mean_of(&tests.map(|test| OverallScore::of_test(test)).collect::<Vec<_>>())
     }
 
     /// The phases that were measured.
@@ -86,11 +55,19 @@ impl<'a> AppResults<'a> {
     pub(super) fn scores(&self, kind: Kind) -> Vec<f64> {
         self.phases().into_iter().filter(|(phase, _)| phase.kind == kind).map(|(_, of)| of.score).collect()
     }
+}
 
-    /// The random writes before a phase.
-    pub(super) fn writes(&self, phase: usize) -> Option<&'a Segment> {
-        let wanted = Part::Writes { phase };
-        self.parts.iter().find(|(part, _)| *part == wanted).map(|(_, segment)| *segment)
+/// Random writes that ran to their end.
+#[derive(Clone, Copy)]
+pub(super) struct Writes {
+    bytes: u64,
+    bytes_per_s: Option<f64>,
+}
+
+impl Writes {
+    pub(super) fn new(segment: &Segment) -> Option<Self> {
+        let (bytes, bytes_per_s) = (segment.bytes(Op::Write), segment.bytes_per_s());
+        is_whole(segment).then_some(Self { bytes, bytes_per_s })
     }
 }
 
@@ -104,6 +81,16 @@ pub(super) struct OverallScore {
 }
 
 impl OverallScore {
+    /// `None` before every application completed the test.
+    fn of_test(test: &[Option<PassTotals>]) -> Option<Self> {
+        let mean = |metric: fn(&PassTotals) -> f64| {
+            geometric_mean(&test.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
+        };
+        let bytes_per_s = mean(PassTotals::bytes_per_s)?;
+        let access_time_ns = mean(PassTotals::access_time_ns)?;
+        Some(Self { bytes_per_s, access_time_ns, score: score(bytes_per_s, access_time_ns) })
+    }
+
     /// The geometric means of several; `None` if one is missing.
     pub(super) fn mean_of(scores: &[Option<Self>]) -> Option<Self> {
         let mean = |metric: fn(&Self) -> f64| {
@@ -157,7 +144,8 @@ impl PassTotals {
             pass_totals.writes += segment.ios(Op::Write);
             pass_totals.bytes_read += segment.bytes(Op::Read);
             pass_totals.bytes_written += segment.bytes(Op::Write);
-            pass_totals.latency_ns_sum += segment.total().latency_ns_sum as f64;
+            let latencies = segment.tallies.iter().map(|tally| tally.latency_ns_sum);
+            pass_totals.latency_ns_sum += latencies.sum::<u64>() as f64;
             let busy = if segment.busy.0 > 0 { segment.busy } else { segment.elapsed() };
             pass_totals.busy_ns += busy.0 as f64;
         }
@@ -250,7 +238,7 @@ fn passes(measured: &AppResults<'_>) -> Vec<Row> {
 
 fn phases(measured: &AppResults<'_>) -> Vec<Row> {
     let phases = PHASES.iter().enumerate().filter_map(|(index, phase)| {
-        let (overall, writes) = (measured.phase(index), measured.writes(index));
+        let (overall, writes) = (measured.phase(index), measured.writes[index]);
         (overall.is_some() || writes.is_some()).then(|| {
             Row::new()
                 .with("phase", phase.name.replace(' ', "_"))
@@ -258,8 +246,8 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
                 .with("bytes_per_s", overall.map(|of| of.bytes_per_s))
                 .with("access_time_ns", overall.map(|of| of.access_time_ns))
                 // Before its test, at random.
-                .with("written_bytes", writes.map(|segment| segment.total().bytes))
-                .with("written_bytes_per_s", writes.and_then(Segment::bytes_per_s))
+                .with("written_bytes", writes.map(|writes| writes.bytes))
+                .with("written_bytes_per_s", writes.and_then(|writes| writes.bytes_per_s))
         })
     });
     phases.collect()
@@ -280,7 +268,7 @@ fn sources(application: &Application) -> Vec<Row> {
 /// Score by application; in a run for consistency, score, access time and random writes over the phases.
 pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
-        let writes = |phase: usize| measured.writes(phase)?.bytes_per_s();
+        let writes = |phase: usize| measured.writes[phase]?.bytes_per_s;
         let metric = |of: fn(&OverallScore) -> f64| {
             move |phase: usize| measured.phase(phase).map(|overall| of(&overall))
         };

@@ -335,10 +335,6 @@ pub(super) fn recovery_phases(shares: &[Share]) -> String {
     format!("After each idle time the score was {} of its best.", list(&shares))
 }
 
-pub(super) fn nothing_measured(reason: &str) -> String {
-    format!("Nothing was measured: {reason}.")
-}
-
 /// An application on the first screen.
 pub(super) struct ApplicationRow<'a> {
     pub(super) name: &'a str,

@@ -7,12 +7,13 @@ use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::findings::{Answer, Findings, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Evidence, Layout, Step};
+use likenew_core::procedure::{Ended, Evidence, Layout, Steps};
 use likenew_core::quantity::Size;
+use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
-use likenew_procedure_support::estimate::{distinct, grouped, is_whole};
+use likenew_procedure_support::estimate::{distinct, is_whole};
 use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
@@ -21,7 +22,6 @@ use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
-use likenew_procedure_support::workloads::next_step;
 use likenew_stats::steady_state::ROUNDS;
 use likenew_stats::summary::mean;
 use serde::{Deserialize, Serialize};
@@ -258,12 +258,10 @@ impl LoopTest {
         Layout { files: u32::try_from(files).unwrap_or(u32::MAX), file_bytes: file_size }
     }
 
-    /// What to run next.
-    ///
     /// # Errors
     /// A sentence, when the plan does not fit the drive.
-    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let geometry = &evidence.geometry;
+    pub(super) fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let geometry = &steps.evidence().geometry;
         let (span, there) = (self.span(geometry), geometry.capacity);
         if span > there || self.options.file_size > there {
             return Err(wording::loop_does_not_fit(
@@ -272,22 +270,42 @@ impl LoopTest {
                 FILE_SIZE_MIN,
             ));
         }
+        let mut loops = Loops::new(self, geometry);
+        let _ended = self.measure(steps, &mut loops);
+        loops.series.retain(|test_series| !test_series.passes.is_empty());
+        Ok(steps.conclude(|evidence| findings(self, evidence, &loops)))
+    }
+
+    /// Only whole loops are run, so that every test is measured equally often.
+    fn measure<'a>(&self, steps: &mut Steps<'a>, loops: &mut Loops<'a>) -> Result<(), Ended> {
+        let geometry = &steps.evidence().geometry;
         let parts = self.parts(geometry);
-        let index = evidence.segments.len();
-        let (turn, part) = (index / parts.len(), index % parts.len());
-        // Only whole loops are run, so that every test is measured equally often.
-        if part == 0 {
-            let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-            if written >= self.bytes(geometry) {
-                return Ok(Step::Done);
+        let (mut turn, mut written, mut are_whole) = (0, 0, true);
+        while written < self.bytes(geometry) {
+            let (started_at, mut counters) = (written, None);
+            for (index, part) in parts.iter().enumerate() {
+                let segment = steps.run_seeded(|| self.workload(turn, *part, geometry))?;
+                let written_before = written;
+                written += segment.bytes(Op::Write);
+                // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
+                are_whole = are_whole && is_whole(segment);
+                if are_whole {
+                    loops.add(index, written_before, written, segment);
+                    counters = segment.accounting;
+                }
             }
+            if are_whole {
+                loops.on_end(started_at, written, counters);
+            }
+            turn += 1;
         }
-        Ok(next_step(evidence, Some(self.workload(turn as u64, parts[part], geometry))))
+        Ok(())
     }
 }
 
 /// All loops, in the order they ran.
 struct Loops<'a> {
+    /// Of the parts of a loop that measure something, in their order.
     series: Vec<TestSeries<'a>>,
     fills: Vec<Fill>,
     span: u64,
@@ -316,8 +334,7 @@ struct Fill {
 }
 
 /// The findings of a loop.
-pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
-    let loops = Loops::new(of, evidence);
+fn findings(of: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Findings {
     let levels: Vec<Level<'_>> =
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
@@ -325,7 +342,7 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
     for op in &of.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
         if !of_op.is_empty() {
-            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, &loops));
+            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, loops));
         }
     }
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
@@ -348,44 +365,30 @@ pub(super) fn findings(of: &LoopTest, evidence: &Evidence) -> Findings {
 }
 
 impl<'a> Loops<'a> {
-    fn new(of: &LoopTest, evidence: &'a Evidence) -> Self {
-        let parts = of.parts(&evidence.geometry);
-        let places = of.places(&evidence.geometry) as usize;
-        let mut loops = Self {
-            series: Vec::new(),
+    fn new(of: &LoopTest, geometry: &Geometry) -> Self {
+        let (data, period) = (of.options.data, of.places(geometry) as usize);
+        let series = |(test, op)| TestSeries { test, op, data, passes: Vec::new(), period };
+        Self {
+            series: of.parts(geometry).into_iter().filter_map(test_of).map(series).collect(),
             fills: Vec::new(),
-            span: of.span(&evidence.geometry).max(1),
-            places,
+            span: of.span(geometry).max(1),
+            places: period,
             count: 0,
             written_until: 0,
             counters: Vec::new(),
-        };
-        let (mut written, mut started_at, mut passes) = (0, 0, Vec::new());
-        // A workload stopped in the middle is no whole test, and after one that failed no loop is complete.
-        let reached = evidence.segments.iter().take_while(|segment| is_whole(segment));
-        for (index, segment) in reached.enumerate() {
-            let (turn, part) = (index / parts.len(), index % parts.len());
-            let written_before = written;
-            written += segment.bytes(Op::Write);
-            if let Some(bytes_per_s) = segment.bytes_per_s() {
-                let pass = Pass { written_before, written_after: written, segment, bytes_per_s };
-                passes.extend(test_of(parts[part]).map(|test| (test, pass)));
-            }
-            if part == 0 {
-                started_at = written_before;
-            }
-            if part + 1 == parts.len() {
-                loops.counters.push(segment.accounting);
-                loops.on_end(turn, started_at, written);
-            }
         }
-        let series =
-            |((test, op), passes)| TestSeries { test, op, data: of.options.data, passes, period: places };
-        loops.series = grouped(passes).into_iter().map(series).collect();
-        loops
     }
 
-    fn on_end(&mut self, turn: usize, started_at: u64, written_until: u64) {
+    fn add(&mut self, part: usize, written_before: u64, written_after: u64, segment: &'a Segment) {
+        // The deletion, which is the last part, measures nothing.
+        if let (Some(series), Some(bytes_per_s)) = (self.series.get_mut(part), segment.bytes_per_s()) {
+            series.passes.push(Pass { written_before, written_after, segment, bytes_per_s });
+        }
+    }
+
+    fn on_end(&mut self, started_at: u64, written_until: u64, counters: Option<FlashCounters>) {
+        let turn = self.count;
+        self.counters.push(counters);
         (self.count, self.written_until) = (turn + 1, written_until);
         let number = started_at / self.span + 1;
         match self.fills.last_mut().filter(|fill| fill.number == number) {

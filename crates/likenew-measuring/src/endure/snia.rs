@@ -3,7 +3,7 @@
 
 use likenew_core::findings::{Answer, Standing};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Evidence, Layout, Step};
+use likenew_core::procedure::{Ended, Evidence, Layout, Steps};
 use likenew_core::quantity::Size;
 use likenew_core::segment::Segment;
 use likenew_core::target::Geometry;
@@ -13,7 +13,6 @@ use likenew_procedure_support::options::{Arguments, check_range, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::workloads::next_step;
 use likenew_stats::steady_state::{ROUNDS, ROUNDS_MAX, Window};
 use serde::{Deserialize, Serialize};
 
@@ -291,17 +290,12 @@ pub(super) enum Ending {
     Bytes,
 }
 
-/// The progress of a phase.
+/// What was measured of a phase.
 pub(super) struct Progress<'a> {
     pub(super) phase: Phase,
+    pub(super) preparation: Vec<&'a Segment>,
     /// The segments of each whole round.
-    pub(super) rounds: Vec<&'a [Segment]>,
-    /// Segments of the run before the first of them.
-    pub(super) rounds_start: usize,
-    /// Segments of the preparation.
-    preparation: usize,
-    /// Segments of the round under way.
-    round_segments: usize,
+    pub(super) rounds: Vec<Vec<&'a Segment>>,
     pub(super) ending: Option<Ending>,
 }
 
@@ -315,22 +309,6 @@ impl Snia {
     pub(super) fn span(&self, geometry: &Geometry) -> u64 {
         let span = self.options.span.unwrap_or(geometry.capacity);
         span - span % SPAN_UNIT
-    }
-
-    /// The phases that have begun, and the next one if they are over.
-    pub(super) fn progress<'a>(&self, segments: &'a [Segment], geometry: &Geometry) -> Vec<Progress<'a>> {
-        let span = self.span(geometry);
-        let (mut start, mut round_segments) = (0, Vec::new());
-        for phase in self.test.phases(&self.options, geometry.block) {
-            let progress = Progress::from_segments(phase, segments, start, span);
-            start = progress.rounds_start + progress.rounds.len() * progress.phase.points.len();
-            let over = progress.ending.is_some();
-            round_segments.push(progress);
-            if !over {
-                break;
-            }
-        }
-        round_segments
     }
 
     /// Adds the test as it is specified to an answer that a shorter one left open.
@@ -368,60 +346,61 @@ impl Snia {
         Layout { files: 1, file_bytes: span - span % SPAN_UNIT }
     }
 
-    /// What to run next.
+    /// The phases that have begun.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit the drive.
-    pub(super) fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let (span, there) = (self.span(&evidence.geometry), evidence.geometry.capacity);
+    pub(super) fn run<'a>(&self, steps: &mut Steps<'a>) -> Result<Vec<Progress<'a>>, String> {
+        let geometry = &steps.evidence().geometry;
+        let (span, there) = (self.span(geometry), geometry.capacity);
         let least = SPAN_UNIT * u64::from(self.options.threads);
         if span > there || span < least {
             return Err(wording::span_does_not_fit(Size(span), Size(least), Size(there)));
         }
-        let progress = self.progress(&evidence.segments, &evidence.geometry);
-        let last = progress.last().expect("a test has a phase");
-        if last.ending.is_some() {
-            return Ok(Step::Done);
+        let mut phases = Vec::new();
+        let _ended = self.measure(steps, span, &mut phases);
+        Ok(phases)
+    }
+
+    /// Prepares the drive for each phase, then runs rounds until the phase is over.
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        span: u64,
+        phases: &mut Vec<Progress<'a>>,
+    ) -> Result<(), Ended> {
+        for phase in self.test.phases(&self.options, steps.evidence().geometry.block) {
+            let (preparation, rounds) = (Vec::new(), Vec::new());
+            phases.push(Progress { phase, preparation, rounds, ending: None });
+            let progress = phases.last_mut().expect("one was just added");
+            if let Some(block) = progress.phase.prepare {
+                for turn in 0..PREPARE_FILLS {
+                    progress.preparation.push(steps.run_seeded(|| self.prepare(turn, block, span))?);
+                }
+            }
+            let (mut written, mut samples) = (0, vec![Vec::new(); progress.phase.tracked_metrics.len()]);
+            while progress.ending.is_none() {
+                let mut round = Vec::new();
+                for point in &progress.phase.points {
+                    round.push(steps.run_seeded(|| self.point(progress.rounds.len(), point, span))?);
+                }
+                written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+                progress.rounds.push(round);
+                progress.ending = progress.ending(written / span, &mut samples);
+            }
         }
-        let workload = match last.phase.prepare.filter(|_| last.preparation < PREPARE_FILLS) {
-            Some(block) => self.prepare(last.preparation, block, span),
-            None => self.point(last.rounds.len(), &last.phase.points[last.round_segments], span),
-        };
-        Ok(next_step(evidence, Some(workload)))
+        Ok(())
     }
 }
 
 impl<'a> Progress<'a> {
-    /// The progress of the phase whose first segment is `segments[start]`; segments after its end do not
-    /// count.
-    fn from_segments(phase: Phase, segments: &'a [Segment], start: usize, span: u64) -> Self {
-        let preparation = phase.prepare.map_or(0, |_| PREPARE_FILLS.min(segments.len() - start));
-        let rounds_start = start + preparation;
-        let mut progress =
-            Self { phase, rounds: Vec::new(), rounds_start, preparation, round_segments: 0, ending: None };
-        let mut written = 0;
-        let mut samples = vec![Vec::new(); progress.phase.tracked_metrics.len()];
-        for round in segments[rounds_start..].chunks(progress.phase.points.len()) {
-            if round.len() < progress.phase.points.len() {
-                progress.round_segments = round.len();
-                break;
-            }
-            progress.rounds.push(round);
-            written += round.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
-            progress.ending = progress.update(round, written / span, &mut samples);
-            if progress.ending.is_some() {
-                break;
-            }
-        }
-        progress
-    }
-
-    /// Whether the phase is over after this round.
-    fn update(&self, round: &[Segment], fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
+    /// Whether the phase is over after its last round.
+    fn ending(&self, fills: u64, samples: &mut [Vec<f64>]) -> Option<Ending> {
         let count = self.rounds.len();
-        if count.is_multiple_of(self.phase.sample) && round.iter().all(was_measured) {
+        let round = self.rounds.last().expect("a round was run");
+        if count.is_multiple_of(self.phase.sample) && round.iter().all(|segment| was_measured(segment)) {
             for (values, (point, metric)) in samples.iter_mut().zip(&self.phase.tracked_metrics) {
-                values.extend(metric.value(&round[*point]));
+                values.extend(metric.value(round[*point]));
             }
             if is_steady(samples) {
                 return Some(Ending::Steady);
@@ -441,15 +420,16 @@ impl<'a> Progress<'a> {
             .iter()
             .skip(step - 1)
             .step_by(step)
-            .filter_map(|round| metric.value(&round[point]))
+            .filter_map(|round| metric.value(round[point]))
             .collect()
     }
 
     /// The rounds that give the results: the last five; if a steady state ended the phase, of those that
     /// count.
-    pub(super) fn window(&self) -> Vec<&'a [Segment]> {
+    pub(super) fn window(&self) -> Vec<&[&'a Segment]> {
         let step = if self.ending == Some(Ending::Steady) { self.phase.sample } else { 1 };
-        let counting: Vec<&[Segment]> = self.rounds.iter().skip(step - 1).step_by(step).copied().collect();
+        let counting: Vec<&[&Segment]> =
+            self.rounds.iter().skip(step - 1).step_by(step).map(Vec::as_slice).collect();
         counting[counting.len().saturating_sub(ROUNDS)..].to_vec()
     }
 }

@@ -21,11 +21,8 @@ use super::test_series::{Level, Pass, Steadiness, TestSeries};
 use super::wording::{self, Outcome, PointCells, SaturationEnd, Stretch};
 
 /// The findings of a test.
-pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
-    // A workload that failed or was stopped is no whole point.
-    let reached = evidence.segments.iter().take_while(|segment| is_whole(segment)).count();
-    let segments = &evidence.segments[..reached];
-    let phases: Vec<Progress<'_>> = of.progress(segments, &evidence.geometry);
+pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<'_>>) -> Findings {
+    cut_at_failure(&mut phases);
     let span = of.span(&evidence.geometry).max(1);
     let test_series = saturation_series(of, &phases);
     let level = test_series
@@ -56,9 +53,28 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence) -> Findings {
         findings.tables.insert("knees".into(), level.knees.iter().map(row).collect());
     }
     findings.tables.insert("windows".into(), phases.iter().flat_map(windows).collect());
-    findings.tables.insert("rounds".into(), round_rows(segments, &phases));
+    findings.tables.insert("rounds".into(), round_rows(&phases));
     findings.series.extend(pictures(of.test, &phases, &results, level.as_ref()));
     findings
+}
+
+/// A workload that failed or was stopped is no whole point, and nothing counts from there on.
+fn cut_at_failure(phases: &mut Vec<Progress<'_>>) {
+    for index in 0..phases.len() {
+        let Progress { preparation, rounds, ending, .. } = &mut phases[index];
+        let are_whole = |segments: &Vec<&Segment>| segments.iter().all(|segment| is_whole(segment));
+        let whole = if are_whole(preparation) {
+            rounds.iter().take_while(|round| are_whole(round)).count()
+        } else {
+            0
+        };
+        if whole < rounds.len() || !are_whole(preparation) {
+            rounds.truncate(whole);
+            *ending = None;
+            phases.truncate(index + 1);
+            return;
+        }
+    }
 }
 
 /// Adds whether it is steady, and a table of the points: those with 4 KiB blocks or, in the throughput test,
@@ -83,7 +99,7 @@ fn saturation_series<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSerie
     let point = phase.phase.points.first()?;
     let mut written = 0;
     let passes = phase.rounds.iter().filter_map(|round| {
-        let segment = &round[0];
+        let segment = round[0];
         let written_before = written;
         written += segment.bytes(Op::Write);
         Some(Pass { written_before, written_after: written, segment, bytes_per_s: segment.bytes_per_s()? })
@@ -144,28 +160,24 @@ fn windows(progress: &Progress<'_>) -> Vec<Row> {
     rows.collect()
 }
 
-fn round_rows(segments: &[Segment], phases: &[Progress<'_>]) -> Vec<Row> {
-    let mut written = 0;
-    let written_after = segments.iter().map(|segment| {
-        written += segment.bytes(Op::Write);
-        written
-    });
-    let written_after: Vec<u64> = written_after.collect();
-    let mut rows = Vec::new();
-    for progress in phases {
-        let points = progress.phase.points.len();
-        for (index, segment) in progress.rounds.iter().copied().flatten().enumerate() {
-            let total = segment.total();
-            let columns = Row::new().with("round", index / points + 1);
-            rows.push(
-                progress.phase.points[index % points]
-                    .columns(columns)
-                    .with("written_bytes", written_after[progress.rounds_start + index])
-                    .with("iops", segment.iops())
-                    .with("bytes_per_s", segment.bytes_per_s())
-                    .with("latency_ns_mean", total.latency_ns_mean())
-                    .with("latency_ns_max", total.latency.max().0),
-            );
+fn round_rows(phases: &[Progress<'_>]) -> Vec<Row> {
+    let (mut rows, mut written) = (Vec::new(), 0);
+    for Progress { phase, preparation, rounds, .. } in phases {
+        written += preparation.iter().map(|segment| segment.bytes(Op::Write)).sum::<u64>();
+        for (number, round) in (1..).zip(rounds) {
+            for (point, segment) in phase.points.iter().zip(round) {
+                let total = segment.total();
+                written += segment.bytes(Op::Write);
+                rows.push(
+                    point
+                        .columns(Row::new().with("round", number))
+                        .with("written_bytes", written)
+                        .with("iops", segment.iops())
+                        .with("bytes_per_s", segment.bytes_per_s())
+                        .with("latency_ns_mean", total.latency_ns_mean())
+                        .with("latency_ns_max", total.latency.max().0),
+                );
+            }
         }
     }
     rows
@@ -331,7 +343,7 @@ impl<'a> Results<'a> {
             return Vec::new();
         }
         let points = progress.phase.points.iter().enumerate().filter_map(|(index, point)| {
-            let passes = Passes::new(window.iter().map(|round| &round[index]))?;
+            let passes = Passes::new(window.iter().map(|round| round[index]))?;
             Some(Self { point: *point, is_steady, passes })
         });
         points.collect()

@@ -28,9 +28,9 @@ pub(super) struct Pass<'a> {
 }
 
 impl<'a> Pass<'a> {
-    pub(super) fn new(number: usize, segments: &'a [Segment], count: usize, each: u64, rule: Rule) -> Self {
-        let numbered = segments.iter().enumerate();
-        let parts = numbered.filter_map(|(index, segment)| Part::new(index + 1, segment, rule));
+    pub(super) fn new(number: usize, segments: &[&'a Segment], count: usize, each: u64, rule: Rule) -> Self {
+        let numbered = (1..).zip(segments);
+        let parts = numbered.filter_map(|(number, segment)| Part::new(number, segment, rule));
         let parts: Vec<Part<'a>> = parts.collect();
         let is_whole = parts.len() == count && parts.iter().all(|part| part.bytes == each);
         Self { number, parts, is_whole }
@@ -51,8 +51,7 @@ impl<'a> Pass<'a> {
 
     /// The speed of the whole pass, in bytes a second; `None` if nothing of it was measured.
     pub(super) fn bytes_per_s(&self) -> Option<f64> {
-        let seconds = self.elapsed().as_secs_f64();
-        (self.bytes() > 0 && seconds > 0.0).then(|| self.bytes() as f64 / seconds)
+        bytes_per_s(self.parts.iter().map(|part| part.segment))
     }
 
     pub(super) fn stalls(&self) -> Vec<Stall> {
@@ -93,6 +92,17 @@ impl<'a> Pass<'a> {
             max: self.latency_max(),
         }
     }
+}
+
+/// The speed of the files or parts that did not fail, all together, in bytes a second; `None` if nothing was moved.
+pub(super) fn bytes_per_s<'a>(segments: impl Iterator<Item = &'a Segment>) -> Option<f64> {
+    let (mut bytes, mut elapsed) = (0, Nanos::ZERO);
+    for segment in segments.filter(|segment| segment.bytes_per_s().is_some()) {
+        bytes += segment.tallies.iter().map(|tally| tally.bytes).sum::<u64>();
+        elapsed += segment.elapsed();
+    }
+    let seconds = elapsed.as_secs_f64();
+    (bytes > 0 && seconds > 0.0).then(|| bytes as f64 / seconds)
 }
 
 /// Whether another pass still changes anything.

@@ -17,8 +17,8 @@ pub(super) struct Pass<'a> {
 }
 
 /// Complete passes without errors; if there is none, the one that was stopped.
-pub(super) fn passes(segments: &[Segment]) -> Vec<Pass<'_>> {
-    let measured = segments.iter().filter(|segment| segment.measurement_error().is_none());
+pub(super) fn passes(replays: Vec<&Segment>) -> Vec<Pass<'_>> {
+    let measured = replays.into_iter().filter(|segment| segment.measurement_error().is_none());
     let all = measured.filter_map(|segment| Some((segment, segment.replay_record.as_ref()?)));
     let all = all.filter(|(_, replay_record)| replay_record.ios > 0).enumerate();
     let mut passes: Vec<Pass<'_>> = all

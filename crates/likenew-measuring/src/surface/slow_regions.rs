@@ -4,12 +4,11 @@ use std::ops::Range;
 
 use likenew_core::findings::Answer;
 use likenew_core::io::Sample;
-use likenew_core::procedure::Evidence;
 use likenew_core::quantity::{Rate, Share};
 use likenew_core::segment::Segment;
 
 use super::curve::{Curve, Point, transfer_rate};
-use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, retest_name, wording};
+use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, wording};
 
 /// Most regions that are measured again: the worst ones.
 const SUSPECTS_MAX: usize = 32;
@@ -92,10 +91,11 @@ pub(super) struct SlowRegions {
 }
 
 impl SlowRegions {
-    pub(super) fn new(curve: &Curve<'_>, options: &SurfaceOptions, evidence: &Evidence) -> Self {
+    /// `retests`: suspects that were measured again, by the number of their point.
+    pub(super) fn new(curve: &Curve<'_>, options: &SurfaceOptions, retests: &[(usize, &Segment)]) -> Self {
         let mut places: Vec<SlowRegion> = suspects(curve, options)
             .into_iter()
-            .map(|suspect| to_slow_region(curve, suspect, evidence))
+            .map(|suspect| to_slow_region(curve, suspect, retests))
             .collect();
         let with_errors = curve.points.iter().filter(|point| point.segment.errors() > 0);
         places.extend(with_errors.map(|point| SlowRegion {
@@ -189,11 +189,9 @@ fn name(answer: Answer, regions: &[&SlowRegion]) -> Answer {
     }
 }
 
-fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, evidence: &Evidence) -> SlowRegion {
-    let again: Vec<&Segment> = (1..)
-        .map_while(|round| evidence.segment_named(&retest_name(suspect.point, round)))
-        .filter(|segment| segment.total().ios > 0)
-        .collect();
+fn to_slow_region(curve: &Curve<'_>, suspect: Suspect, retests: &[(usize, &Segment)]) -> SlowRegion {
+    let own = retests.iter().filter(|(point, _)| *point == suspect.point).map(|(_, segment)| *segment);
+    let again: Vec<&Segment> = own.filter(|segment| segment.total().ios > 0).collect();
     let slow = again
         .iter()
         .filter(|segment| segment.errors() > 0 || is_slow(curve, suspect.expected, segment))

@@ -12,7 +12,6 @@ use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::interval::{CONFIDENCE_95, Interval, Precision};
 
 use super::results::{Matrix, MeasuredCell};
-use super::schedule::Schedule;
 use super::wording::{self, ComparedSpeeds, Comparison, DepthSpeed, Dip, Drift, Peak, TableRow};
 use super::{Cell, DIFFERENCE, Form, LISTED_MAX};
 
@@ -620,11 +619,10 @@ fn half_width(one: &MeasuredCell<'_>) -> f64 {
     }
 }
 
-/// What this drive cannot do, and what the run did not reach.
-pub(super) fn complete(matrix: &Matrix<'_>, schedule: &Schedule<'_>) -> Option<Answer> {
-    let wanted = schedule.cells().count();
+/// What this drive cannot do, and what the run did not reach of the `wanted` cells.
+pub(super) fn complete(matrix: &Matrix<'_>, wanted: usize, skips: &[String]) -> Option<Answer> {
     let done = matrix.cells.iter().filter(|one| one.passes.segments.len() >= matrix.passes).count();
-    if schedule.skips.is_empty() && done == wanted {
+    if skips.is_empty() && done == wanted {
         return None;
     }
     let answer = if done < wanted {
@@ -632,6 +630,5 @@ pub(super) fn complete(matrix: &Matrix<'_>, schedule: &Schedule<'_>) -> Option<A
     } else {
         wording::some_cells_left_out(wanted)
     };
-    let skips = schedule.skips.iter();
-    Some(skips.fold(answer, |answer, reason| answer.with_evidence(wording::left_out(reason))))
+    Some(skips.iter().fold(answer, |answer, reason| answer.with_evidence(wording::left_out(reason))))
 }

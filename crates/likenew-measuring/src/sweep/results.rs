@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::Evidence;
-use likenew_core::segment::Segment;
+use likenew_core::segment::Stop;
 use likenew_core::tally::Tally;
 use likenew_core::units::amount;
 use likenew_core::workload::Mix;
@@ -17,9 +16,8 @@ use likenew_procedure_support::series::speed;
 use likenew_stats::interval::{Goal, Precision, ratio_interval};
 use likenew_stats::summary::mean;
 
-use super::schedule::{Schedule, is_whole};
 use super::sweep_options::SweepOptions;
-use super::{Cell, Form, wording};
+use super::{Cell, CellPasses, Form, wording};
 
 /// The cells that have at least one pass that measured something.
 pub(super) struct Matrix<'a> {
@@ -43,25 +41,14 @@ pub(super) struct MeasuredCell<'a> {
 }
 
 impl<'a> Matrix<'a> {
-    pub(super) fn from_evidence(
-        options: &SweepOptions,
-        schedule: &Schedule<'_>,
-        evidence: &'a Evidence,
-    ) -> Self {
+    /// `data_is_known`: whether the sweep has written what it read.
+    pub(super) fn new(options: &SweepOptions, cells: Vec<CellPasses<'a>>, data_is_known: bool) -> Self {
         let goal = options.goal();
-        let writable = evidence.geometry.writable;
-        // Folders store the passes by round; here they are grouped by cell.
-        let measured: Vec<(Cell, &Segment)> = evidence
-            .segments
-            .iter()
-            .filter(|segment| is_whole(segment))
-            .filter_map(|segment| Some((Cell::from_workload(&segment.workload)?, segment)))
-            .collect();
-        let cells = schedule.cells().filter_map(|cell| {
-            let of_cell = measured.iter().filter(|(one, _)| *one == cell).map(|(_, segment)| *segment);
-            Some(MeasuredCell::new(cell, Passes::new(of_cell)?, goal.as_ref(), writable))
+        let cells = cells.into_iter().filter_map(|(cell, mut passes)| {
+            passes.retain(|segment| segment.stop != Stop::Interrupted);
+            Some(MeasuredCell::new(cell, Passes::new(passes)?, goal.as_ref(), data_is_known))
         });
-        let mut cells: Vec<MeasuredCell<'_>> = cells.collect();
+        let mut cells: Vec<MeasuredCell<'a>> = cells.collect();
         for of_stage in cells.chunk_by_mut(|a, b| a.shares_stage(b)) {
             let speeds: Vec<&[f64]> = of_stage.iter().map(|one| &one.passes.speeds[..]).collect();
             let without_round_effect = without_rounds(&speeds);

@@ -1,8 +1,9 @@
 //! Answers of data on drives whose speed by compressibility is known.
 
 use crate::support::{answer, evidence, play, segment, standing, steady};
+use likenew_core::dry_run::DryRun;
 use likenew_core::findings::{Findings, Standing};
-use likenew_core::io::Op;
+use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -269,4 +270,27 @@ fn what_does_not_fit_is_refused_by_name() {
     }
     let random = Test { pattern: Pattern::Random, block: 4096, depth: 32 };
     assert_eq!(DataOptions::default().tests[1], random);
+}
+
+#[test]
+fn each_step_stays_in_its_part_with_its_class() {
+    let idle = Nanos::from_millis(1);
+    let data = Data::new(DataOptions { steps: 3, passes: 2, idle, ..DataOptions::default() }).unwrap();
+    let workloads = DryRun::plan(&data, &evidence(CAPACITY, true)).unwrap().workloads;
+    assert_eq!(workloads.len(), 3 + 2 * 2 * 2 * 3 * 2);
+    let part = (CAPACITY / 3) >> 20 << 20;
+    for stream in workloads.iter().flat_map(|workload| &workload.streams) {
+        let range = stream.pattern.region().resolve(CAPACITY, 512).unwrap();
+        let step = [DataClass::Zero, DataClass::Ratio(0.5), DataClass::Random]
+            .iter()
+            .position(|class| *class == stream.data)
+            .unwrap() as u64;
+        assert_eq!(range, step * part..(step + 1) * part);
+    }
+    let idle = workloads.iter().filter(|workload| workload.streams.is_empty()).count();
+    assert_eq!(idle, 24);
+    let mut seeds: Vec<u64> = workloads.iter().map(|workload| workload.seed).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    assert_eq!(seeds.len(), workloads.len());
 }
