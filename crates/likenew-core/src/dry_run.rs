@@ -327,7 +327,7 @@ mod tests {
     use crate::drive::{Identity, Kind};
     use crate::findings::Findings;
     use crate::probe::ReadBack;
-    use crate::procedure::{Descriptor, Layout, PastStep, Plan};
+    use crate::procedure::{Descriptor, Ended, Layout, PastStep, Plan, Steps};
     use crate::target::{Clock, Geometry};
     use crate::workload::Until;
 
@@ -348,13 +348,13 @@ mod tests {
             Layout { files: 1, file_bytes: 1 }
         }
 
-        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-            let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
-            Ok(if written >= self.bytes { Step::Done } else { Step::Run(self.workload.clone()) })
-        }
-
-        fn judge(&self, _: &Evidence) -> Findings {
-            Findings::default()
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            let mut written = 0;
+            while written < self.bytes {
+                let Ok(segment) = steps.run(|| self.workload.clone()) else { break };
+                written += segment.bytes(Op::Write);
+            }
+            Ok(Findings::default())
         }
     }
 
@@ -427,22 +427,16 @@ mod tests {
             self.0.layout()
         }
 
-        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-            if evidence.observations.len() <= evidence.segments.len() && evidence.observations.len() < 2 {
-                let wait = Nanos::from_secs(3);
-                return Ok(Step::Probe(Probe::TrimReadBack(ReadBack {
-                    seed: 0,
-                    bytes: 1 << 20,
-                    wait,
-                    probes: 0,
-                    raw: true,
-                })));
-            }
-            self.0.next(evidence)
-        }
-
-        fn judge(&self, _: &Evidence) -> Findings {
-            Findings::default()
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            let wait = Nanos::from_secs(3);
+            let read_back = ReadBack { seed: 0, bytes: 1 << 20, wait, probes: 0, raw: true };
+            let mut look = || {
+                steps.probe(|| Probe::TrimReadBack(read_back.clone()))?;
+                steps.run(|| self.0.workload.clone())?;
+                steps.probe(|| Probe::TrimReadBack(read_back.clone())).map(drop)
+            };
+            let _ended: Result<(), Ended> = look();
+            Ok(Findings::default())
         }
     }
 
@@ -486,14 +480,17 @@ mod tests {
             Layout { files: 1, file_bytes: 1 }
         }
 
-        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-            let speeds: Vec<f64> = evidence.segments.iter().filter_map(Segment::bytes_per_s).collect();
-            let is_steady = speeds.windows(2).any(|pair| (pair[0] / pair[1] - 1.0).abs() < 0.01);
-            Ok(if is_steady || speeds.len() == 5 { Step::Done } else { Step::Run(self.0.clone()) })
-        }
-
-        fn judge(&self, _: &Evidence) -> Findings {
-            Findings::default()
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            let mut before = f64::INFINITY;
+            for _ in 0..5 {
+                let Ok(segment) = steps.run(|| self.0.clone()) else { break };
+                let speed = segment.bytes_per_s().unwrap();
+                if (speed / before - 1.0).abs() < 0.01 {
+                    break;
+                }
+                before = speed;
+            }
+            Ok(Findings::default())
         }
     }
 

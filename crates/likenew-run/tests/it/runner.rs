@@ -26,18 +26,15 @@ impl Procedure for FiveTimes {
         Layout { files: 1, file_bytes: 1 << 20 }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if evidence.segments.len() == 5 {
-            return Ok(Step::Done);
-        }
-        let text = "name = 'w'\nuntil.ops = 10\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 1";
-        let workload: Workload = toml::from_str(text).unwrap();
-        Ok(Step::Run(Workload { seed: evidence.plan.seed_of(evidence.segments.len()), ..workload }))
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let _ended = (0..5).try_for_each(|_| steps.run_seeded(ten_reads).map(drop));
+        Ok(Findings::default())
     }
+}
 
-    fn judge(&self, _evidence: &Evidence) -> Findings {
-        Findings::default()
-    }
+fn ten_reads() -> Workload {
+    let text = "name = 'w'\nuntil.ops = 10\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.sequential = 'whole'\narrival.closed.depth = 1";
+    toml::from_str(text).unwrap()
 }
 
 /// Writes for a time, so that nobody knows how much.
@@ -52,15 +49,15 @@ impl Procedure for Writing {
         FiveTimes.layout()
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let Step::Run(mut workload) = FiveTimes.next(evidence)? else { return Ok(Step::Done) };
-        workload.streams[0].op = Mix::Only(Op::Write);
-        workload.until = Until::elapsed(Nanos::from_millis(1));
-        Ok(Step::Run(workload))
-    }
-
-    fn judge(&self, _evidence: &Evidence) -> Findings {
-        Findings::default()
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let writes = || {
+            let mut workload = ten_reads();
+            workload.streams[0].op = Mix::Only(Op::Write);
+            workload.until = Until::elapsed(Nanos::from_millis(1));
+            workload
+        };
+        let _ended = (0..5).try_for_each(|_| steps.run_seeded(writes).map(drop));
+        Ok(Findings::default())
     }
 }
 
@@ -76,18 +73,14 @@ impl Procedure for Looking {
         FiveTimes.layout()
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let step = FiveTimes.next(evidence)?;
-        let due = match evidence.observations.len() {
-            0 => true,
-            1 => step == Step::Done,
-            _ => false,
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let mut measure = || {
+            steps.probe(|| Probe::TrimPath)?;
+            (0..5).try_for_each(|_| steps.run_seeded(ten_reads).map(drop))?;
+            steps.probe(|| Probe::TrimPath).map(drop)
         };
-        Ok(if due { Step::Probe(Probe::TrimPath) } else { step })
-    }
-
-    fn judge(&self, _evidence: &Evidence) -> Findings {
-        Findings::default()
+        let _ended: Result<(), Ended> = measure();
+        Ok(Findings::default())
     }
 }
 
