@@ -300,7 +300,7 @@ impl Apps {
         let AppsOptions { passes, minutes, data, .. } = self.options;
         let geometry = &steps.evidence().geometry;
         for fill in 1..=FILLS {
-            steps.run_seeded(|| sequential_fill(format!("precondition {fill} of {FILLS}"), span, data))?;
+            steps.run_seeded(|| sequential_fill(format!("precondition {fill} of {}", FILLS), span, data))?;
         }
         let tests = measured.tests.chunks_mut(passes as usize);
         for ((phase, tests), writes) in PHASES.iter().zip(tests).zip(&mut measured.writes) {

@@ -598,7 +598,8 @@ impl DataOptions {
         let block = u32::try_from(block).expect("a block is at most 64 MiB");
         let stream = Stream::closed(Mix::Only(op), block, pattern.over(self.range(step)), depth, data);
         let until = Until { elapsed: Some(self.time), bytes: Some(self.part()), ops: None };
-        Workload::new(format!("{pattern} {op} {data} {pass}/{}", self.passes), until, vec![stream])
+        let passes = self.passes;
+        Workload::new(format!("{pattern} {op} {data} {pass}/{passes}"), until, vec![stream])
     }
 }
 

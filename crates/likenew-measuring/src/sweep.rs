@@ -11,7 +11,7 @@ use likenew_core::findings::{Action, Answer, Findings, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::Size;
-use likenew_core::segment::Segment;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
@@ -165,8 +165,12 @@ impl Sweep {
                     }
                     for at in order {
                         let (cell, passes) = &mut cells[at];
-                        passes.push(steps.run_seeded(|| cell.pass(round + 1, index, &self.options))?);
-                        index += 1;
+                        // A pass that a user stopped is measured again.
+                        while passes.len() == round {
+                            let segment = steps.run_seeded(|| cell.pass(round + 1, index, &self.options))?;
+                            passes.extend((segment.stop != Stop::Interrupted).then_some(segment));
+                            index += 1;
+                        }
                     }
                 }
                 stage += 1;

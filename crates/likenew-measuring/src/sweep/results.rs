@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use likenew_core::findings::{Axis, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::segment::Stop;
 use likenew_core::tally::Tally;
 use likenew_core::units::amount;
 use likenew_core::workload::Mix;
@@ -44,8 +43,7 @@ impl<'a> Matrix<'a> {
     /// `data_is_known`: whether the sweep has written what it read.
     pub(super) fn new(options: &SweepOptions, cells: Vec<CellPasses<'a>>, data_is_known: bool) -> Self {
         let goal = options.goal();
-        let cells = cells.into_iter().filter_map(|(cell, mut passes)| {
-            passes.retain(|segment| segment.stop != Stop::Interrupted);
+        let cells = cells.into_iter().filter_map(|(cell, passes)| {
             Some(MeasuredCell::new(cell, Passes::new(passes)?, goal.as_ref(), data_is_known))
         });
         let mut cells: Vec<MeasuredCell<'a>> = cells.collect();
