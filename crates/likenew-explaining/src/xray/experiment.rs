@@ -163,10 +163,7 @@ impl<'a> Context<'a> {
     /// Turns to the next test. Returns what it runs its workloads with.
     pub(super) fn begin(&mut self, test: &str, is_named: bool) -> Steps<'a> {
         let evidence = self.evidence;
-        let is_own = |segment: &Segment| {
-            segment.workload.name.strip_prefix(test).is_some_and(|rest| rest.starts_with(": "))
-        };
-        let own = (0..evidence.segments.len()).filter(|index| is_own(&evidence.segments[*index]));
+        let own = (0..evidence.segments.len()).filter(|index| is_of(test, &evidence.segments[*index]));
         let own: Vec<usize> = own.collect();
         self.segments = own.iter().map(|index| &evidence.segments[*index]).collect();
         self.is_named = is_named;
@@ -282,8 +279,13 @@ impl<'a> Context<'a> {
     }
 }
 
+/// Whether a segment belongs to a test.
+pub(super) fn is_of(test: &str, segment: &Segment) -> bool {
+    segment.workload.name.strip_prefix(test).is_some_and(|rest| rest.starts_with(": "))
+}
+
 /// The name without the test's prefix.
-pub(super) fn own_name(segment: &Segment) -> &str {
+fn own_name(segment: &Segment) -> &str {
     segment.workload.name.split_once(": ").map_or("", |(_, name)| name)
 }
 

@@ -318,15 +318,10 @@ fn end(context: &Context<'_>) -> u64 {
 
 /// Whether the experiment has begun to fill the drive, and has not come to its end.
 pub(super) fn is_going_on(segments: &[Segment]) -> bool {
-    let is_own = |segment: &Segment, name: &str| {
-        segment
-            .workload
-            .name
-            .strip_prefix(NAME)
-            .and_then(|own| own.strip_prefix(": "))
-            .is_some_and(|own| own.starts_with(name))
+    let has = |name: &str| {
+        let name = format!("{NAME}: {name}");
+        segments.iter().any(|segment| segment.workload.name.starts_with(&name))
     };
-    let has = |name: &str| segments.iter().any(|segment| is_own(segment, name));
     has(PIECE) && !has(FULL)
 }
 

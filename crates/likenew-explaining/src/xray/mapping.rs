@@ -22,7 +22,9 @@ use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Workload};
 use likenew_stats::stalls::{Spikes, spikes};
 use likenew_stats::summary::median;
 
-use super::experiment::{Context, Experiment, Finding, Shared, Steps, bytes_written, sequential_writes};
+use super::experiment::{
+    Context, Experiment, Finding, Shared, Steps, bytes_written, is_of, sequential_writes,
+};
 use super::property::{Key, Property};
 use super::wording::{self, MergeTimes};
 use super::writing::{MedianComparison, reads_of_both, synced_times, synced_writes};
@@ -104,9 +106,11 @@ struct Search<'a> {
     rounds: Vec<Round<'a>>,
     /// Whether the drive was found empty.
     is_empty: bool,
-    /// What was written sequentially, and its end.
+    /// Bytes that the drive took of the stretch.
     stretch: Option<u64>,
+    /// Sequential writes that search for pauses.
     tries: Vec<&'a Segment>,
+    /// The end of what was written sequentially.
     written_end: Option<u64>,
     /// The pauses of the last sequential writes, if they are regular.
     cluster: Option<Spikes>,
@@ -342,7 +346,7 @@ pub(super) fn clusters(context: &Context<'_>) -> Option<(u64, u64, u64)> {
 
 /// Whether other tests of this run wrote the whole span sequentially.
 fn is_full(context: &Context<'_>, segments: &[Segment]) -> bool {
-    let others = segments.iter().filter(|segment| !is_own(segment));
+    let others = segments.iter().filter(|segment| !is_of(NAME, segment));
     let in_order = others.filter(|segment| {
         let forward = |stream: &Stream| {
             matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
@@ -350,10 +354,6 @@ fn is_full(context: &Context<'_>, segments: &[Segment]) -> bool {
         segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
     });
     in_order.map(bytes_written).sum::<u64>() >= context.span - context.span / 50
-}
-
-fn is_own(segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
 }
 
 /// Bytes written, and the latency of the last I/O of each step.

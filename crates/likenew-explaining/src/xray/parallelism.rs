@@ -24,7 +24,7 @@ use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{mean, median, quantile};
 
 use super::experiment::{
-    Context, DeepReads, Experiment, Finding, Shared, Steps, latencies, random_reads, sampled,
+    Context, DeepReads, Experiment, Finding, Shared, Steps, is_of, latencies, random_reads, sampled,
     sequential_writes,
 };
 use super::medium::reads_alone;
@@ -213,7 +213,7 @@ impl Experiment for SingleDie {
     fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
         // Later tests write the trimmed addresses.
-        let is_last = steps.before().last().is_some_and(trim::is_own);
+        let is_last = steps.before().last().is_some_and(|last| is_of(trim::NAME, last));
         let deep_reads = context.inferences.shared.deep_reads.filter(|reads| reads.wait_everywhere);
         let Some(deep_reads) = deep_reads.filter(|_| is_trimmed && is_last) else {
             return Finding::default();

@@ -6,7 +6,6 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
@@ -16,7 +15,7 @@ use super::wording;
 use super::writing::{MedianComparison, reads_of_both, write_in_order};
 use likenew_procedure_support::series::axis;
 
-const NAME: &str = "trim";
+pub(super) const NAME: &str = "trim";
 /// Bytes to trim, and as many beside them to compare with.
 pub(super) const AREA: u64 = 1 << 20;
 const READS: u32 = 64;
@@ -91,11 +90,6 @@ fn measure(
         }
     }
     Ok(())
-}
-
-/// Whether a segment belongs to this test.
-pub(super) fn is_own(segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
 }
 
 /// Why TRIM cannot be tested here; `None` if it can.
