@@ -151,9 +151,20 @@ impl<'a> Steps<'a> {
         self.evidence
     }
 
+    /// Whether only the next step is asked for.
+    pub fn is_planning(&self) -> bool {
+        self.is_planning
+    }
+
     /// Seed of the workload that comes after so many others.
     pub fn seed(&self, ahead: usize) -> u64 {
         self.evidence.plan.seed_of(self.evidence.segments.len() - self.segments.len() + ahead)
+    }
+
+    /// Passes over everything that was done, for a procedure whose parts take turns and find what they did by themselves: what it
+    /// runs then is new.
+    pub fn skip_done(&mut self) {
+        (self.segments, self.observations) = ([].iter(), [].iter());
     }
 
     /// Runs a workload. What was stopped or failed comes back as well; nothing follows it.

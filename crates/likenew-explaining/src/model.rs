@@ -2,42 +2,35 @@
 //! zones, memory and parallelism.
 
 mod burst;
-mod clusters;
 mod curve_fit;
 mod form;
-mod measured_region;
 mod model_options;
-mod noise;
 mod pictures;
 mod point;
-mod specifications;
-mod visit;
 mod wording;
 mod workload_plan;
 mod zones;
 
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Action, Answer, Findings, Overview, Standing};
-use likenew_core::io::Op;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::io::{Op, Sample};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size};
-use likenew_core::workload::Workload;
 
 use burst::Burst;
-use curve_fit::CurveFit;
+use curve_fit::{CurveFit, Specification};
 use form::Form;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::target_is_read_only;
-use measured_region::MeasuredRegion;
+use likenew_stats::stalls::{Rule, Wait, stalls};
+use likenew_stats::summary::{maximum, median, quantile};
 pub use model_options::{ModelOptions, SPAN_OF_FOLDER, SPAN_STEP};
-use point::Curve;
-use specifications::Specification;
-use visit::bytes_moved;
-use wording::OverviewLine;
-use workload_plan::WorkloadPlan;
+use point::{Curve, VisitName, bytes_moved};
+use wording::{OverviewLine, Stalls};
+use workload_plan::{MeasuredRegion, WorkloadPlan};
 use zones::Zones;
 
 /// What the procedure measures and what it costs.
@@ -70,17 +63,6 @@ impl Model {
         options.check()?;
         Ok(Self { options })
     }
-
-    fn workload(&self, evidence: &Evidence) -> Result<Option<Workload>, String> {
-        let region = match MeasuredRegion::choose(&self.options, evidence)? {
-            Err(first) => return Ok(Some(first)),
-            Ok(region) => region,
-        };
-        let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
-        let next = workload_plan.next();
-        let writes = self.options.includes(Op::Write, evidence.geometry.writable);
-        Ok(next.or_else(|| writes.then(|| burst::next(&self.options, evidence, &region)).flatten()))
-    }
 }
 
 impl Procedure for Model {
@@ -101,42 +83,56 @@ impl Procedure for Model {
         })
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        if self.options.includes(Op::Write, evidence.geometry.writable) && !evidence.geometry.writable {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let evidence = steps.evidence();
+        let writes = self.options.includes(Op::Write, evidence.geometry.writable);
+        if writes && !evidence.geometry.writable {
             return Err(target_is_read_only());
         }
-        let seed = evidence.plan.seed_of(evidence.segments.len());
-        let workload = self.workload(evidence)?;
-        Ok(workload.map_or(Step::Done, |workload| Step::Run(Workload { seed, ..workload })))
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let refusals = refusals(&evidence.segments);
-        let Ok(Ok(region)) = MeasuredRegion::choose(&self.options, evidence) else {
+        let Ok(region) = MeasuredRegion::measure(&self.options, steps)? else {
+            let refusals = refusals(&evidence.segments);
             let summary = with_problem(&refusals, wording::summary(None, None, true));
-            return Findings { summary, answers: refusals, ..Findings::default() };
+            return Ok(Findings { summary, answers: refusals, ..Findings::default() });
         };
         let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
-        let results = Results::new(&self.options, evidence, &workload_plan);
+        // What was visited says by itself where that was; only the next visit is chosen, which takes long.
+        steps.skip_done();
+        if steps.is_planning() {
+            let burst = || burst::next(&self.options, evidence, region.region.end).filter(|_| writes);
+            if let Some(workload) = workload_plan.next().or_else(burst) {
+                let _ended = steps.run_seeded(|| workload);
+            }
+        }
+        Ok(steps.conclude(|evidence| self.findings(evidence, &region, &workload_plan)))
+    }
+}
+
+impl Model {
+    fn findings(
+        &self,
+        evidence: &Evidence,
+        region: &MeasuredRegion,
+        workload_plan: &WorkloadPlan<'_>,
+    ) -> Findings {
+        let refusals = refusals(&evidence.segments);
+        let results = Results::new(&self.options, evidence, workload_plan);
         let mut findings = Findings::default();
-        results.add_tables(&workload_plan, &mut findings);
+        results.add_tables(workload_plan, &mut findings);
         results.add_series(evidence, &mut findings);
-        let steadiness = noise::steadiness(&workload_plan, evidence);
+        let steadiness = steadiness(workload_plan, evidence);
         let is_steady = steadiness.as_ref().is_none_or(|of| of.is_steady);
         findings.summary = with_problem(&refusals, results.summary(is_steady));
         findings.overview = results.overview(&refusals, &findings);
         let (problems, others): (Vec<Answer>, Vec<Answer>) =
             refusals.into_iter().partition(|answer| answer.standing == Standing::Problem);
-        let doubted = |answer: Answer| if is_steady { answer } else { noise::in_doubt(answer) };
-        let answers = results.answers(&region).into_iter().map(doubted);
+        let doubted = |answer: Answer| if is_steady { answer } else { in_doubt(answer) };
+        let answers = results.answers(region).into_iter().map(doubted);
         findings.answers = problems;
         findings.answers.extend(answers.chain(others).chain(steadiness.map(|of| of.answer)));
         self.add_actions(&mut findings.answers, is_steady, evidence);
         findings
     }
-}
 
-impl Model {
     /// What would decide unknown answers: a quiet drive, or more points.
     fn add_actions(&self, answers: &mut [Answer], is_steady: bool, evidence: &Evidence) {
         let unknown = answers.iter_mut().filter(|answer| answer.standing == Standing::Unknown);
@@ -318,4 +314,54 @@ fn with_region(answer: Answer, region: &MeasuredRegion) -> Answer {
     } else {
         answer
     }
+}
+
+/// Median difference between visits of a point, as a share, above which intervals become wide. Chosen: a
+/// quiet drive repeats within a few percent.
+const DIFFER: f64 = 0.1;
+/// A quarter of the points differing by more than this share means that the others were only visited at
+/// better moments. Chosen: far above the spread of a quiet drive.
+const QUARTER_DIFFERS: f64 = 0.3;
+/// Fewer points than this show little.
+const POINTS_MIN: usize = 4;
+
+/// Whether the drive gave the same result at every visit.
+struct Steadiness {
+    is_steady: bool,
+    answer: Answer,
+}
+
+/// How steady the drive was; `None` if there are too few points.
+fn steadiness(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Option<Steadiness> {
+    let short = workload_plan.points.iter().filter(|of| !workload_plan.is_run(&of.point));
+    let spreads: Vec<f64> = short.filter_map(|of| of.spread()).collect();
+    let (typical, worst) = (median(&spreads)?, maximum(&spreads)?);
+    if spreads.len() < POINTS_MIN {
+        return None;
+    }
+    let is_steady = typical <= DIFFER && quantile(&spreads, 0.75)? <= QUARTER_DIFFERS;
+    let stalls = small_read_stalls(evidence);
+    let answer = wording::steadiness(is_steady, spreads.len(), (typical, worst), stalls.as_ref());
+    Some(Steadiness { is_steady, answer })
+}
+
+/// Lowers the confidence of an answer about an unsteady drive.
+fn in_doubt(answer: Answer) -> Answer {
+    Answer { standing: Standing::Unknown, answer: wording::in_doubt(&answer.answer), ..answer }
+}
+
+/// Stalls within visits of reads of about one block, and the longest.
+fn small_read_stalls(evidence: &Evidence) -> Option<Stalls> {
+    let visits = evidence.segments.iter().filter(|segment| {
+        let name = segment.workload.name.parse::<VisitName>();
+        name.is_ok_and(|name| name.point.bytes <= 4096 && name.point.depth == 1 && !segment.workload.writes())
+    });
+    let found = visits.flat_map(|segment| {
+        let wait =
+            |sample: &Sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset };
+        let waits: Vec<Wait> = segment.slowest.iter().map(wait).collect();
+        stalls(&waits, segment.latencies().quantile(0.5).0, Rule::default())
+    });
+    let found: Vec<u64> = found.map(|stall| stall.duration_ns).collect();
+    Some(Stalls { count: found.len(), longest: Nanos(found.iter().copied().max()?) })
 }

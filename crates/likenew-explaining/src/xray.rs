@@ -6,7 +6,6 @@
 //! drives that nothing was fitted to.
 
 mod cleaning;
-mod comparison;
 mod compression;
 mod disturbance;
 mod experiment;
@@ -20,7 +19,6 @@ mod noise;
 mod old_data;
 mod overwriting;
 mod parallelism;
-mod preparation;
 mod property;
 mod token_bucket;
 mod trim;
@@ -29,14 +27,16 @@ mod write_buffer;
 mod writing;
 mod xray_options;
 
+use likenew_core::drive::Kind;
 use likenew_core::findings::{Answer, Findings, Standing};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_core::segment::Segment;
+use likenew_core::io::DataClass;
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
 use likenew_core::workload::Workload;
 
-use experiment::{Experiment, ExperimentContext, InferredProperties};
+use experiment::{Context, Experiment, Finding, InferredProperties, Pictures};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::refusals;
+use likenew_procedure_support::workloads::prepare;
 use property::{Key, Property, Remedy, State};
 pub use xray_options::XrayOptions;
 
@@ -51,7 +51,7 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// In the order in which they run: those that read existing data before those that write, and those that need
 /// an empty drive before those that need a full one.
 const EXPERIMENTS: &[&dyn Experiment] = &[
-    &preparation::Preparation,
+    &Preparation,
     &noise::NoiseExperiment,
     &medium::MediumExperiment,
     &token_bucket::TokenBucket,
@@ -118,27 +118,33 @@ impl Xray {
         self.options.is_wanted(probe) && (probe == medium::NAME || !evidence.identity.is_memory())
     }
 
-    fn context<'a>(&self, evidence: &'a Evidence, span: u64) -> ExperimentContext<'a> {
-        let written = evidence.segments.iter().map(experiment::bytes_written).sum();
-        ExperimentContext::new(evidence, span, self.options.budget(span).saturating_sub(written))
+    fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {
+        Context::new(evidence, span, self.options.budget(span), is_planning)
+    }
+}
+
+const PREPARATION: &str = "preparation";
+
+/// Writes a folder's temporary files once, and nothing else: existing data on a device or a simulated drive
+/// is read as it is.
+struct Preparation;
+
+impl Experiment for Preparation {
+    fn name(&self) -> &'static str {
+        PREPARATION
+    }
+
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut experiment::Steps<'a>) -> Finding {
+        if context.evidence.identity.kind == Kind::Folder {
+            let _ended = steps.run(prepare(context.span, context.span, DataClass::Random));
+        }
+        Finding::default()
     }
 }
 
 /// Whether a test only prepares the drive for others.
 fn is_groundwork(probe: &str) -> bool {
-    [preparation::NAME, noise::NAME, old_data::UNTOUCHED_READS].contains(&probe)
-}
-
-/// Prefixes a workload with the name of its test, by which it is found again.
-fn with_name(probe: &str, workload: Workload) -> Workload {
-    Workload { name: format!("{probe}: {}", workload.name), ..workload }
-}
-
-fn segments_of<'a>(probe: &str, segments: &'a [Segment]) -> Vec<&'a Segment> {
-    let is_own = |segment: &&Segment| {
-        segment.workload.name.strip_prefix(probe).is_some_and(|rest| rest.starts_with(": "))
-    };
-    segments.iter().filter(is_own).collect()
+    [PREPARATION, noise::NAME, old_data::UNTOUCHED_READS].contains(&probe)
 }
 
 impl Procedure for Xray {
@@ -152,47 +158,43 @@ impl Procedure for Xray {
 
     fn bytes_written_max(&self, evidence: &Evidence, _planned: &[Step]) -> Option<u64> {
         let span = self.options.span_on(&evidence.geometry).ok()?;
-        Some(if evidence.geometry.writable { self.context(evidence, span).remaining } else { 0 })
+        Some(if evidence.geometry.writable { self.context(evidence, span, true).remaining() } else { 0 })
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let evidence = steps.evidence();
         let span = self.options.span_on(&evidence.geometry)?;
-        let mut context = self.context(evidence, span);
-        for probe in EXPERIMENTS {
-            context.segments = segments_of(probe.name(), &evidence.segments);
-            context.is_named = self.options.only.iter().any(|name| name == probe.name());
-            if !self.is_wanted(probe.name(), evidence) {
-                continue;
-            }
-            if let Some(workload) = probe.next(&context) {
-                let seed = evidence.plan.seed_of(evidence.segments.len());
-                return Ok(Step::Run(Workload { seed, ..with_name(probe.name(), workload) }));
-            }
-            context.record(probe.find(&context));
-        }
-        Ok(Step::Done)
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let mut findings = Findings::default();
-        let Ok(span) = self.options.span_on(&evidence.geometry) else { return findings };
-        let mut context = self.context(evidence, span);
-        let mut asked: Vec<Key> = Vec::new();
-        for probe in EXPERIMENTS {
-            context.segments = segments_of(probe.name(), &evidence.segments);
-            context.is_named = self.options.only.iter().any(|name| name == probe.name());
-            let finding = probe.find(&context);
-            if self.is_wanted(probe.name(), evidence) {
+        let mut context = self.context(evidence, span, steps.is_planning());
+        let (mut asked, mut pictures) = (Vec::new(), Vec::new());
+        // Each experiment follows its own workloads, as some go on after others.
+        steps.skip_done();
+        for experiment in EXPERIMENTS {
+            let name = experiment.name();
+            let mut own = context.begin(name, self.options.only.iter().any(|only| only == name));
+            let finding = experiment.run(&context, &mut own);
+            if self.is_wanted(name, evidence) {
                 asked.extend(finding.properties.iter().map(|property| property.key));
+                if let Some(workload) = own.wanted {
+                    let name = format!("{name}: {}", workload.name);
+                    // Those after it say what they would say without it.
+                    let _ended = steps.run_seeded(|| Workload { name, ..workload });
+                }
             }
-            let pictures = context.record(finding);
-            findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
+            pictures.extend(context.record(finding));
         }
+        Ok(steps.conclude(|_| self.findings(&context, &asked, pictures)))
+    }
+}
+
+impl Xray {
+    fn findings(&self, context: &Context<'_>, asked: &[Key], pictures: Pictures) -> Findings {
+        let mut findings = Findings::default();
+        findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         let of_key = |key: Key| match context.inferences.property(key) {
             // Fill and overwriting measure it on their way; if they never reached it, their own reason says
             // so.
             unknown if key == Key::IdleCollectionNs && !asked.contains(&key) => {
-                Property { reason: overwriting::idle_refusal(&context), ..unknown }
+                Property { reason: overwriting::idle_refusal(context), ..unknown }
             }
             property => property,
         };
@@ -200,10 +202,11 @@ impl Procedure for Xray {
         findings.tables.insert("properties".into(), properties.iter().map(Property::row).collect());
         let disturbances =
             disturbance::disturbances(context.inferences.noise(), context.inferences.background_io());
+        let (evidence, span) = (context.evidence, context.span);
         let action = |remedy: Remedy| xray_options::action(remedy, &self.options, evidence, span);
         let disturbance =
             (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));
-        let shown = self.answered(&context.inferences, &asked, properties);
+        let shown = self.answered(&context.inferences, asked, properties);
         let of_property = |property: &Property| {
             let unknown = property.reason.remedy.filter(|_| !property.is_known());
             wording::answer(property, wording::is_disk(&shown), unknown.and_then(action))

@@ -10,10 +10,11 @@ use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_procedure_support::estimate::{Estimate, distinct};
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::Interval;
 
-use super::measured_region::MeasuredRegion;
 use super::model_options::ModelOptions;
 use super::wording::{self, CacheBursts};
 
@@ -42,24 +43,22 @@ pub(super) struct Burst<'a> {
 #[derive(Clone, Copy, Debug)]
 struct BufferLimit {
     /// Writes absorbed, less those that reached the medium in that time; and the ends of its interval.
-    writes: f64,
-    writes_low: f64,
-    writes_high: f64,
+    writes: Estimate,
     before_ns: f64,
     after_ns: f64,
 }
 
-/// The next burst, if one is still to be measured.
-pub(super) fn next(options: &ModelOptions, evidence: &Evidence, region: &MeasuredRegion) -> Option<Workload> {
+/// The next burst over the addresses up to `end`, if one is still to be measured.
+pub(super) fn next(options: &ModelOptions, evidence: &Evidence, end: u64) -> Option<Workload> {
     let runs = (1..=REPEATS)
         .flat_map(|repeat| BLOCKS.map(|block| (block.max(evidence.geometry.block.into()), repeat)));
     let open = runs.map(|(block, repeat)| (block, name(block, repeat)));
     let missing =
         |(_, name): &(u64, String)| evidence.segments.iter().all(|segment| segment.workload.name != *name);
     let (block, name) = open.into_iter().find(missing)?;
-    let most = (options.bytes_on(evidence) / SHARE).min(region.region.end / 2);
+    let most = (options.bytes_on(evidence) / SHARE).min(end / 2);
     let bytes = (WRITES_MAX * block).min(most - most % block).max(block);
-    let place = AccessPattern::Random(Region::bytes(0..region.region.end));
+    let place = AccessPattern::Random(Region::bytes(0..end));
     let stream = Stream::closed(Mix::Only(Op::Write), block as u32, place, 1, options.data);
     let until = Until { elapsed: Some(Nanos(2 * options.visit_on(evidence).0)), ..Until::bytes(bytes) };
     Some(Workload { window: Some(block), flush: true, ..Workload::new(name, until, vec![stream]) })
@@ -100,9 +99,13 @@ fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
     let buffer_share = 1.0 - knee.before / knee.after;
     let writes = |at: usize| at as f64 * each as f64 * buffer_share;
     Some(BufferLimit {
-        writes: writes(knee.at),
-        writes_low: writes(knee.at_low.saturating_sub(1)),
-        writes_high: writes(knee.at_high + 1),
+        writes: Estimate {
+            value: writes(knee.at),
+            interval: Some(Interval {
+                low: writes(knee.at_low.saturating_sub(1)),
+                high: writes(knee.at_high + 1),
+            }),
+        },
         before_ns: knee.before,
         after_ns: knee.after,
     })
@@ -111,17 +114,12 @@ fn buffer_limit(segment: &Segment) -> Option<BufferLimit> {
 impl Burst<'_> {
     pub(super) fn row(&self, pass: usize) -> Row {
         let block = self.block as f64;
-        row! {
-            block_bytes: self.block,
-            pass,
-            writes: self.segment.total_of(Op::Write).ios,
-            cached_writes: self.full.map(|full| full.writes),
-            cached_bytes: self.full.map(|full| full.writes * block),
-            cached_bytes_low: self.full.map(|full| full.writes_low * block),
-            cached_bytes_high: self.full.map(|full| full.writes_high * block),
-            before_ns: self.full.map(|full| full.before_ns),
-            after_ns: self.full.map(|full| full.after_ns),
-        }
+        let writes = self.full.map(|full| full.writes);
+        row! { block_bytes: self.block, pass, writes: self.segment.total_of(Op::Write).ios }
+            .with("cached_writes", writes.map(|writes| writes.value))
+            .with_estimate("cached_bytes", writes.map(|writes| writes.map(|writes| writes * block)))
+            .with("before_ns", self.full.map(|full| full.before_ns))
+            .with("after_ns", self.full.map(|full| full.after_ns))
     }
 
     /// `[bytes, ns]` of each group.
@@ -146,13 +144,15 @@ impl BurstConsensus {
     fn from_bursts(bursts: &[Burst<'_>], block: u64) -> Option<Self> {
         let of_block = bursts.iter().filter(|burst| burst.block == block);
         let full: Vec<BufferLimit> = of_block.map(|burst| burst.full).collect::<Option<_>>()?;
-        let least = |of: fn(&BufferLimit) -> f64| full.iter().map(of).reduce(f64::min);
-        let high = full.iter().map(|full| full.writes_high).reduce(f64::max)?;
+        let high = full.iter().filter_map(|full| full.writes.high()).reduce(f64::max)?;
         Some(Self {
             block,
-            writes: Interval { low: least(|full| full.writes_low)?, high },
-            mean: full.iter().map(|full| full.writes).sum::<f64>() / full.len() as f64,
-            faster: least(|full| full.after_ns / full.before_ns)?,
+            writes: Interval {
+                low: full.iter().filter_map(|full| full.writes.low()).reduce(f64::min)?,
+                high,
+            },
+            mean: full.iter().map(|full| full.writes.value).sum::<f64>() / full.len() as f64,
+            faster: full.iter().map(|full| full.after_ns / full.before_ns).reduce(f64::min)?,
         })
     }
 
@@ -165,11 +165,10 @@ impl BurstConsensus {
 /// cache at QD n, so the answer also gives the gain by depth.
 pub(super) fn answer(bursts: &[Burst<'_>], gain_by_depth: Option<f64>) -> Option<Answer> {
     let most = bursts.iter().map(|burst| burst.segment.bytes(Op::Write)).max()?;
-    let mut blocks: Vec<u64> = bursts.iter().map(|burst| burst.block).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    let agreed: Vec<BurstConsensus> =
-        blocks.into_iter().filter_map(|block| BurstConsensus::from_bursts(bursts, block)).collect();
+    let agreed: Vec<BurstConsensus> = distinct(bursts.iter().map(|burst| burst.block))
+        .into_iter()
+        .filter_map(|block| BurstConsensus::from_bursts(bursts, block))
+        .collect();
     let Some(long) = agreed.last() else { return Some(wording::no_slowdown(most)) };
     let as_many = match &agreed[..] {
         [short, long] => {

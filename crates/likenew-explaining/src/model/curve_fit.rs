@@ -1,14 +1,19 @@
 //! Fits every form to a curve, tests each on points left out of its fit, and selects the simplest that
-//! predicts them as well as any.
+//! predicts them as well as any; and the specifications that this gives: throughput, access time, penalty and
+//! cluster, beside the rated speeds.
 
 use likenew_core::findings::{Answer, Row};
 use likenew_core::row;
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::rows::Columns as _;
 use likenew_stats::hold_out::{HoldOut, hold_out, simplest_equivalent};
+use likenew_stats::interval::Interval;
 use likenew_stats::summary::median;
 
 use super::form::{DataPoint, Form, FormFit, Grain};
+use super::model_options::ModelOptions;
 use super::point::{Curve, Point};
-use super::wording::{self, Prediction};
+use super::wording::{self, OverviewLine, Prediction, Times};
 
 /// A form fitted to a curve.
 pub(super) struct FitAttempt {
@@ -152,4 +157,154 @@ fn has_cheaper_longer(data_points: &[DataPoint]) -> bool {
         long.point.bytes >= short.point.bytes && (short.ns / long.ns).ln() > error
     };
     data_points.iter().any(|long| data_points.iter().any(|short| is_cheaper(long, short)))
+}
+
+/// The specification from one curve.
+pub(super) struct Specification {
+    pub(super) curve: Curve,
+    /// The form that explains it; `None` if the numbers are only those of the longest and the shortest
+    /// request.
+    model: Option<Form>,
+    /// Throughput of long requests, in bytes a second.
+    pub(super) throughput: Estimate,
+    /// Time of a request of nearly no length, penalties included, in nanoseconds.
+    pub(super) access: Estimate,
+    /// Cost of each partial cluster, in nanoseconds.
+    penalty: Option<Estimate>,
+    /// Shortest aligned request without a penalty, in bytes.
+    cluster: Option<Estimate>,
+    /// Largest cluster that can be read and rewritten within the penalty, in bytes.
+    upper: Option<Estimate>,
+    advertised: Option<f64>,
+}
+
+impl Specification {
+    /// The specification from a curve by length; `None` if nothing was measured.
+    pub(super) fn from_curve_fit(curve_fit: &CurveFit, options: &ModelOptions) -> Option<Self> {
+        let advertised = options.advertised_rate(curve_fit.curve.op());
+        let Some(fit) = curve_fit
+            .explanation()
+            .filter(|fit| fit.rate_part().is_some_and(|part| fit.coefficient(part).0 > 0.0))
+        else {
+            return Self::without_model(curve_fit, advertised);
+        };
+        let metric = |(value, interval)| Estimate { value, interval };
+        let per_byte = metric(fit.coefficient(fit.rate_part()?));
+        let tiny = fit.access_time();
+        let is_clusters = fit.form == Form::Clusters;
+        Some(Self {
+            curve: curve_fit.curve,
+            model: Some(fit.form),
+            throughput: per_byte.map(|ns| 1e9 / ns.max(f64::MIN_POSITIVE)),
+            access: Estimate { value: tiny.0, interval: tiny.1 },
+            penalty: is_clusters.then(|| metric(fit.coefficient(2))),
+            cluster: is_clusters
+                .then(|| fit.shape.map(|value| Estimate { value, interval: fit.shape_interval() }))
+                .flatten(),
+            upper: None,
+            advertised,
+        })
+    }
+
+    /// Throughput of the longest request and time of the shortest, which need no model.
+    fn without_model(curve_fit: &CurveFit, advertised: Option<f64>) -> Option<Self> {
+        let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
+        let quantity_around = |value: f64, share: f64| Estimate {
+            value,
+            interval: Some(Interval {
+                low: value * (1.0 - 2.0 * share).max(0.0),
+                high: value * (1.0 + 2.0 * share),
+            }),
+        };
+        Some(Self {
+            curve: curve_fit.curve,
+            model: None,
+            throughput: quantity_around(last.point.bytes as f64 / last.ns * 1e9, last.deviation),
+            access: quantity_around(first.ns, first.deviation),
+            penalty: None,
+            cluster: None,
+            upper: None,
+            advertised,
+        })
+    }
+
+    /// Bounds the cluster: the penalty is at most the time to read and rewrite a whole cluster, cluster/write
+    /// rate + cluster/read rate.
+    pub(super) fn bound_cluster(&mut self, read: Estimate) {
+        let Some(penalty) = self.penalty else { return };
+        let cluster = |penalty: f64, write: f64, read: f64| penalty / 1e9 / (1.0 / write + 1.0 / read);
+        let interval = || {
+            let (penalty_interval, write, read) =
+                (penalty.interval?, self.throughput.interval?, read.interval?);
+            Some(Interval {
+                low: cluster(penalty_interval.low, write.low, read.low),
+                high: cluster(penalty_interval.high, write.high, read.high),
+            })
+        };
+        let value = cluster(penalty.value, self.throughput.value, read.value);
+        self.upper = Some(Estimate { value, interval: interval() });
+    }
+
+    pub(super) fn row(&self) -> Row {
+        // An unbounded value has no upper end.
+        let bounded = |estimate: Estimate| {
+            let end = |high: f64| if high < 1e15 { high } else { f64::INFINITY };
+            let interval = estimate.interval.map(|of| Interval { high: end(of.high), ..of });
+            Estimate { interval, ..estimate }
+        };
+        let advertised = self.advertised.map(|advertised| self.throughput.value / advertised * 100.0);
+        row! {
+            op: self.curve.op().to_string(),
+            pattern: self.curve.pattern(),
+            model: self.model.map_or(wording::NO_MODEL, wording::model),
+        }
+        .with_estimate("throughput_bytes_per_s", Some(bounded(self.throughput)))
+        .with_estimate("access_time_ns", Some(bounded(self.access)))
+        .with_estimate("penalty_ns", self.penalty.map(bounded))
+        .with_estimate("cluster_bytes", self.upper.map(bounded))
+        .with_estimate("aligned_from_bytes", self.cluster.map(bounded))
+        .with("advertised_bytes_per_s", self.advertised)
+        .with("of_advertised_percent", advertised)
+    }
+
+    /// Access time and throughput.
+    pub(super) fn answer(&self) -> Answer {
+        wording::specification(self.curve, self.throughput, self.access, self.model, self.advertised)
+    }
+
+    /// What partly written clusters cost.
+    pub(super) fn cluster_answer(&self) -> Option<Answer> {
+        let upper = self.upper.map(|upper| upper.value);
+        Some(wording::write_cluster(self.cluster?, self.penalty?, upper))
+    }
+
+    /// Its times, for the summary.
+    pub(super) fn times(&self) -> Times {
+        let (access, throughput) = (self.access.value, self.throughput.value);
+        Times { access, throughput, is_explained: self.model.is_some() }
+    }
+
+    /// Its row on the first screen, with the error of its model.
+    pub(super) fn overview_line(&self, error: Option<f64>) -> OverviewLine {
+        let Self { curve, model, throughput, access, .. } = *self;
+        OverviewLine { curve, access, throughput, model, error: error.filter(|_| model.is_some()) }
+    }
+}
+
+impl FormFit {
+    /// The coefficient that is the time per byte of a long request; `None` for a curve by depth.
+    fn rate_part(&self) -> Option<usize> {
+        match self.form {
+            Form::Plain | Form::Clusters => Some(1),
+            Form::Knee => Some(2),
+            Form::Alone | Form::Bounds | Form::Queue | Form::Nearest => None,
+        }
+    }
+
+    /// Time of a request without length: a tiny write leaves one cluster partly written.
+    fn access_time(&self) -> (f64, Option<Interval>) {
+        let parts = [1.0, 0.0, if self.form == Form::Clusters { 1.0 } else { 0.0 }];
+        let value = parts.iter().enumerate().map(|(part, times)| times * self.coefficient(part).0).sum();
+        (value, self.interval_at(&parts))
+    }
 }

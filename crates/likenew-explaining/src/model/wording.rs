@@ -7,6 +7,7 @@ use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, with_range};
 use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_stats::interval::Interval;
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::wording::{capitalize, not_a_power_of_two, use_nearest_multiple};
 
 use super::form::Form;
@@ -24,13 +25,6 @@ pub(super) const WRITES: &str =
 pub(super) const READS: &str = "Reads only";
 pub(super) const WRITES_ALONE: &str = "Writes only";
 pub(super) const BOTH: &str = "Both";
-
-/// A number with its interval, if known.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Quantity {
-    pub(super) value: f64,
-    pub(super) interval: Option<Interval>,
-}
 
 // Names of models.
 
@@ -87,14 +81,14 @@ fn curve_id(curve: Curve) -> &'static str {
 
 // Throughput and access time.
 
-fn rate_text(rate: Quantity) -> String {
+fn rate_text(rate: Estimate) -> String {
     match rate.interval {
         Some(Interval { low, high }) => with_range(Rate(rate.value), Rate(low), Rate(high)),
         None => Rate(rate.value).to_string(),
     }
 }
 
-fn time_text(time: Quantity) -> String {
+fn time_text(time: Estimate) -> String {
     match time.interval {
         // A time that may be none is no more than a guess.
         Some(Interval { low, .. }) if low <= 0.0 => format!("{}, uncertain", Latency(time.value)),
@@ -109,8 +103,8 @@ fn time_text(time: Quantity) -> String {
 /// Time of requests of a curve; without a model, of the shortest and the longest as measured.
 pub(super) fn specification(
     of: Curve,
-    throughput: Quantity,
-    access: Quantity,
+    throughput: Estimate,
+    access: Estimate,
     model: Option<Form>,
     rated: Option<f64>,
 ) -> Answer {
@@ -159,7 +153,7 @@ pub(super) fn perhaps_empty(answer: Answer) -> Answer {
 // Clusters.
 
 /// The cost of partly written clusters. `upper` is the largest cluster that this time can rewrite.
-pub(super) fn write_cluster(cluster: Quantity, penalty: Quantity, upper: Option<f64>) -> Answer {
+pub(super) fn write_cluster(cluster: Estimate, penalty: Estimate, upper: Option<f64>) -> Answer {
     let (id, question) = ("write_cluster", "Write cluster");
     let size = Size(cluster.value as u64);
     let is_sure = penalty.interval.is_some_and(|interval| interval.low > 0.0);
@@ -482,8 +476,8 @@ pub(super) fn summary_after(problem: &Answer, summary: &str) -> String {
 /// A row of the first screen.
 pub(super) struct OverviewLine {
     pub(super) curve: Curve,
-    pub(super) access: Quantity,
-    pub(super) throughput: Quantity,
+    pub(super) access: Estimate,
+    pub(super) throughput: Estimate,
     pub(super) model: Option<Form>,
     /// Error of the model's predictions.
     pub(super) error: Option<f64>,
@@ -569,8 +563,8 @@ mod tests {
 
     use super::*;
 
-    fn quantity(value: f64, low: f64, high: f64) -> Quantity {
-        Quantity { value, interval: Some(Interval { low, high }) }
+    fn quantity(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, interval: Some(Interval { low, high }) }
     }
 
     fn prediction(form: Form, in_flight: Option<f64>) -> Prediction {

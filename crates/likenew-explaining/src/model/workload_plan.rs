@@ -2,22 +2,25 @@
 //! points at which the models disagree most; then those measured only once or with much scatter.
 
 use std::collections::HashMap;
+use std::ops::{Range, RangeInclusive};
 
 use likenew_core::drive::Kind;
-use likenew_core::io::Op;
-use likenew_core::procedure::Evidence;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::{Ended, Evidence, Steps};
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_procedure_support::workloads::prepare;
 use likenew_stats::interval::Interval;
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::burst;
 use super::form::{DataPoint, Form, FormFit, Grain};
-use super::measured_region::MeasuredRegion;
-use super::model_options::ModelOptions;
-use super::point::{Curve, Point, PointPattern, VisitName};
-use super::visit::{MeasuredPoint, bytes_moved, measured_points};
+use super::model_options::{ModelOptions, SPAN_STEP};
+use super::point::{Curve, MeasuredPoint, Point, PointPattern, VisitName, bytes_moved, measured_points};
+use super::wording;
 
 /// The longest I/O. A longer request is a run of adjacent I/Os at this queue depth, as operating systems
 /// split it.
@@ -30,7 +33,7 @@ const REQUESTS_IN_FLIGHT: u64 = 32;
 const IN_SEQUENCE_MIN: u64 = 4;
 /// A visit of short requests moves one part in this many of the bytes allowed, within bounds.
 const VISIT_SHARE: u64 = 512;
-const VISIT_BYTES: std::ops::RangeInclusive<u64> = 1 << 20..=16 << 20;
+const VISIT_BYTES: RangeInclusive<u64> = 1 << 20..=16 << 20;
 /// Ratio of neighboring lengths among the short requests of the first points.
 const FIRST_FACTOR: u64 = 16;
 const FIRST_FACTOR_IN_SEQUENCE: u64 = 4;
@@ -416,4 +419,97 @@ fn disagreement(fits: &[FormFit], point: &Point) -> f64 {
 /// The largest power of two up to this number, or 1.
 fn power_below(bytes: u64) -> u64 {
     1 << bytes.max(1).ilog2()
+}
+
+// The addresses to measure, which must hold data: flash answers reads of addresses never written without its
+// medium, and takes small writes there without reading around them.
+
+/// Random reads that tell written addresses from blank ones.
+const READS: u64 = 96;
+/// Time limit of those reads. Chosen: 96 reads of a slow hard disk take about 2 s.
+const READS_TIME: Nanos = Nanos::from_secs(3);
+const READ: u32 = 4096;
+/// Latency of blank addresses over that of written ones, as a ratio, below which an address counts as blank.
+/// Chosen: a read that skips the flash saves well over a tenth.
+const BLANK: f64 = 0.9;
+const PIECE_BYTES: u64 = 64 << 20;
+/// Most bytes to prepare, and the same as a share of the bytes that may be written.
+const PREPARED_MAX: u64 = 4 << 30;
+const PREPARED_SHARE: u64 = 4;
+
+/// The region to measure.
+pub(super) struct MeasuredRegion {
+    /// Bytes from the start of the drive, as asked for.
+    pub(super) span: u64,
+    /// Addresses to measure.
+    pub(super) region: Range<u64>,
+    /// Whether this is only a part of the span, because the rest holds no data.
+    pub(super) is_part: bool,
+    /// Whether it is known that they hold data.
+    pub(super) is_known: bool,
+}
+
+impl MeasuredRegion {
+    /// Finds the region to measure, and prepares it.
+    ///
+    /// # Errors
+    /// A sentence, when the span does not fit the drive.
+    pub(super) fn measure(
+        options: &ModelOptions,
+        steps: &mut Steps<'_>,
+    ) -> Result<Result<Self, Ended>, String> {
+        let geometry = &steps.evidence().geometry;
+        let block = u64::from(geometry.block);
+        let capacity = geometry.capacity - geometry.capacity % block;
+        let span = options.span.unwrap_or(capacity);
+        if span > capacity || span < 1 << 20 || !span.is_multiple_of(block) {
+            return Err(wording::span_out_of_range(span, block, capacity));
+        }
+        Ok(Self::prepare(options, steps, span))
+    }
+
+    fn prepare(options: &ModelOptions, steps: &mut Steps<'_>, span: u64) -> Result<Self, Ended> {
+        let evidence = steps.evidence();
+        let (geometry, kind) = (&evidence.geometry, evidence.identity.kind);
+        let block = u64::from(geometry.block);
+        let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
+        if kind == Kind::Folder {
+            steps.run_seeded(|| prepare(span, span, options.data))?;
+            return Ok(whole(true));
+        }
+        if !options.includes(Op::Write, geometry.writable) || kind == Kind::Nop {
+            return Ok(whole(!geometry.writable));
+        }
+        let write = |name: &str, bytes| Workload {
+            name: name.to_owned(),
+            flush: true,
+            ..prepare(bytes, bytes, options.data)
+        };
+        let piece = PIECE_BYTES.min(span / 16);
+        let piece = piece - piece % u64::from(READ).max(block);
+        let everywhere = steps.run_seeded(|| reads("reads over all", span, block))?;
+        steps.run_seeded(|| write("region write", piece))?;
+        let written = steps.run_seeded(|| reads("region reads", piece, block))?;
+        if !is_blank(everywhere, written) {
+            return Ok(whole(true));
+        }
+        let most = span.min(PREPARED_MAX).min(options.bytes_on(evidence) / PREPARED_SHARE);
+        let prepared = if most >= SPAN_STEP { most - most % SPAN_STEP } else { most - most % block };
+        steps.run_seeded(|| write("prepare", prepared))?;
+        Ok(Self { span, region: 0..prepared, is_part: prepared < span, is_known: true })
+    }
+}
+
+/// Whether addresses all over the span answer sooner than those just written. A dry run has no latencies and
+/// takes them as blank, because that writes more.
+fn is_blank(everywhere: &Segment, written: &Segment) -> bool {
+    let [everywhere, written] = [everywhere, written].map(|reads| reads.latencies().quantile(0.5).0);
+    written == 0 || (everywhere as f64) < BLANK * written as f64
+}
+
+fn reads(name: &str, bytes: u64, block: u64) -> Workload {
+    let length = u64::from(READ).max(block);
+    let place = AccessPattern::Random(Region::bytes(0..bytes));
+    let stream = Stream::closed(Mix::Only(Op::Read), length as u32, place, 1, DataClass::Random);
+    Workload::new(name, Until { elapsed: Some(READS_TIME), ..Until::ops(READS) }, vec![stream])
 }

@@ -11,8 +11,7 @@ use likenew_stats::interval::{CONFIDENCE_95, Interval};
 use likenew_stats::least_squares::{PositiveSum, positive_sum};
 
 use super::form::DataPoint;
-use super::point::{Curve, PointPattern};
-use super::visit::{MeasuredPoint, Visit};
+use super::point::{Curve, MeasuredPoint, PointPattern, Visit};
 use super::wording;
 use super::workload_plan::WorkloadPlan;
 

@@ -5,18 +5,16 @@
 use std::ops::Range;
 
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
-use super::experiment::{Experiment, ExperimentContext, Finding, latencies, own_name, random_reads};
+use super::experiment::{Context, Experiment, Finding, Steps, latencies, random_reads, sampled};
 use super::idle::{RestQuery, Rests, Work};
 use super::medium::reads_alone;
 use super::property::{Key, Property};
-
-const SCATTER: &str = "scatter";
-const ASK: &str = "paced reads";
 
 /// Blocks that are overwritten all over the disk before each rest, most of them in separate bands: cleaning a
 /// band takes some tenths of a second, so the work lasts as long as the reads.
@@ -38,25 +36,12 @@ impl Experiment for CleaningExperiment {
         "cleaning"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        let has_failed = context.segments.iter().any(|segment| segment.errors() > 0);
-        if context.inferences.word(Key::Medium) != Some("shingled_disk") || has_failed {
-            return None;
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let mut recoveries = Vec::new();
+        if context.inferences.word(Key::Medium) == Some("shingled_disk") {
+            let _ended = measure(context, steps, &mut recoveries);
         }
-        let block = context.block().max(4096);
-        let paced_reads = context.segments.iter().filter(|segment| own_name(segment) == ASK).count();
-        let rest = rests(context).next(None).filter(|_| paced_reads < ASKS_MAX)?;
-        if context.segments.last().is_some_and(|segment| own_name(segment) == SCATTER) {
-            return Some(spaced_reads(random_reads(middle(context.span), block, 1), rest));
-        }
-        let place = AccessPattern::Random(Region::bytes(0..context.span));
-        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-        let workload = Workload::new(SCATTER, Until::ops(PLACES), vec![stream]);
-        context.may_write(PLACES * u64::from(block)).then_some(Workload { flush: true, ..workload })
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let rests = rests(context);
+        let rests = Rests::new(ASKING, recoveries);
         let Some(without_effect) = rests.without_effect() else { return Finding::default() };
         let property = rests
             .property(context)
@@ -65,11 +50,36 @@ impl Experiment for CleaningExperiment {
     }
 }
 
+/// Overwrites blocks all over the disk, then reads after rests of one length, and so on with longer ones. Puts rests into
+/// `recoveries`, with the latency after each over that of reads all over the disk, whose seeks are longer.
+fn measure(
+    context: &Context<'_>,
+    steps: &mut Steps<'_>,
+    recoveries: &mut Vec<[f64; 2]>,
+) -> Result<(), Ended> {
+    steps.end_at_errors();
+    let block = context.block().max(4096);
+    let usual = reads_alone(context).and_then(|reads| median(&latencies(reads)));
+    for _ in 0..ASKS_MAX {
+        let Some(rest) = Rests::new(ASKING, recoveries.clone()).next(None) else { break };
+        if !steps.may_write(PLACES * u64::from(block)) {
+            break;
+        }
+        let place = AccessPattern::Random(Region::bytes(0..context.span));
+        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let workload = Workload::new("scatter", Until::ops(PLACES), vec![stream]);
+        steps.run(Workload { flush: true, ..workload })?;
+        let reads = random_reads(middle(context.span), block, 1);
+        let reads = steps.run(spaced_reads(reads, rest))?;
+        recoveries.extend(usual.and_then(|usual| recovery(reads, usual)));
+    }
+    Ok(())
+}
+
 /// Reads that leave this many nanoseconds apart; the disk rests in between, apart from the reads themselves.
 fn spaced_reads(reads: Stream, rest: f64) -> Workload {
     let arrival = Arrival::Open { per_second: 1e9 / rest, inter_arrival: InterArrival::Even, depth_max: 1 };
-    let stream = Stream { arrival, ..reads };
-    Workload { samples: READS, ..Workload::new(ASK, Until::ops(READS.into()), vec![stream]) }
+    sampled("paced reads", vec![Stream { arrival, ..reads }], READS, None)
 }
 
 fn middle(span: u64) -> Range<u64> {
@@ -77,15 +87,6 @@ fn middle(span: u64) -> Range<u64> {
     let start = (span - length) / 2;
     let start = start - start % (1 << 20);
     start..start + length
-}
-
-/// Latency of reads after rests of each length, over that of reads all over the disk, whose seeks are longer.
-fn rests(context: &ExperimentContext<'_>) -> Rests {
-    let Some(usual) = reads_alone(context).and_then(|reads| median(&latencies(reads))) else {
-        return Rests::new(ASKING, Vec::new());
-    };
-    let paced_reads = context.segments.iter().filter(|segment| own_name(segment) == ASK);
-    Rests::new(ASKING, paced_reads.filter_map(|segment| recovery(segment, usual)).collect())
 }
 
 /// A rest in nanoseconds, and the latency after it as a multiple of `usual`. The second longest counts,

@@ -6,16 +6,17 @@ use std::ops::Range;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::DataClass;
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_stats::summary::{median, quantile};
 
-use super::comparison::{MedianComparison, latencies, reads_of_both, write_in_order};
-use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
+use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property, Reason};
 use super::wording;
+use super::writing::{MedianComparison, reads_of_both, stream_latencies, write_in_order};
 use likenew_procedure_support::series::axis;
 
 const AREA: u64 = 2 << 20;
@@ -24,7 +25,6 @@ const AREAS: [Range<u64>; 2] = [0..AREA, AREA..2 * AREA];
 const ORDER: [usize; 4] = [1, 0, 0, 1];
 /// Most rounds, each after a rest in which the drive can finish its work.
 const ROUNDS: usize = 4;
-const ROUND: usize = ORDER.len() + 2;
 /// Rest before a round. Chosen: longer than a write buffer takes to empty.
 const REST: Nanos = Nanos::from_secs(2);
 const READS: u32 = 128;
@@ -55,31 +55,12 @@ impl Experiment for CompressionExperiment {
         "compression"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if refusal(context).is_some() {
-            return None;
-        }
-        let steps = context.segments.len();
-        let (round, step) = (steps / ROUND, steps % ROUND);
-        let is_enough = rounds(context).iter().any(|round| round.word().is_some());
-        if is_enough || round == ROUNDS || !context.may_write(AREA) {
-            return None;
-        }
-        let Some(area) = order(round).get(step).copied() else {
-            let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
-            let reads = || reads_of_both(&format!("reads {round}"), areas(round), READ, READS);
-            // Data read right after it was written was not relocated in between.
-            return Some(if (step == ORDER.len()) == (round % 2 == 0) { reads() } else { rest() });
-        };
-        let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
-        Some(write_in_order(&format!("{name} {round}.{step}"), areas(round)[area].clone(), data))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         if let Some(property) = refusal(context) {
             return Finding::single(property, None);
         }
-        let rounds = rounds(context);
+        let mut rounds = Vec::new();
+        let _ended = measure(steps, &mut rounds);
         match rounds.last() {
             Some(last) => {
                 let property = infer_property(&rounds);
@@ -88,6 +69,39 @@ impl Experiment for CompressionExperiment {
             None => Finding::default(),
         }
     }
+}
+
+/// Goes through rounds until one gives an answer.
+fn measure(steps: &mut Steps<'_>, rounds: &mut Vec<Round>) -> Result<(), Ended> {
+    for round in 0..ROUNDS {
+        let mut write_times = [[0.0; 2]; 2];
+        for (step, area) in order(round).into_iter().enumerate() {
+            let (name, data) = [("zeros", DataClass::Zero), ("random data", DataClass::Random)][area];
+            let workload =
+                write_in_order(&format!("{name} {round}.{step}"), areas(round)[area].clone(), data);
+            write_times[area][step / 2] = run(steps, workload)?.elapsed().0 as f64;
+        }
+        let rest = || Workload { name: format!("rest {round}"), ..Workload::rest(REST) };
+        // Data read right after it was written was not relocated in between.
+        let rests_before = round % 2 == 1;
+        if rests_before {
+            run(steps, rest())?;
+        }
+        let reads = run(steps, reads_of_both(&format!("reads {round}"), areas(round), READ, READS))?;
+        rounds.extend(Round::new(reads, write_times));
+        if rounds.last().is_some_and(|round| round.word().is_some()) {
+            break;
+        }
+        if !rests_before {
+            run(steps, rest())?;
+        }
+    }
+    Ok(())
+}
+
+/// Runs a workload where another area may still be written.
+fn run<'a>(steps: &mut Steps<'a>, workload: Workload) -> Result<&'a Segment, Ended> {
+    if steps.may_write(AREA) { steps.run(workload) } else { Err(Ended) }
 }
 
 /// The order of a round. It alternates, because the first write after a rest may differ.
@@ -112,14 +126,9 @@ struct Round {
 }
 
 impl Round {
-    fn from_segments((round, segments): (usize, &[&Segment])) -> Option<Self> {
-        let reads = segments.iter().find(|segment| own_name(segment).starts_with("reads"))?;
-        let all: Vec<f64> = latencies(reads, 1);
+    fn new(reads: &Segment, write_times: [[f64; 2]; 2]) -> Option<Self> {
+        let all: Vec<f64> = stream_latencies(reads, 1);
         let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
-        let mut write_times = [[0.0; 2]; 2];
-        for (step, (area, segment)) in order(round).iter().zip(segments).enumerate() {
-            write_times[*area][step / 2] = segment.elapsed().0 as f64;
-        }
         let reads = MedianComparison::in_segment(reads)?;
         Some(Self { reads, scatters: spread > SCATTERS * reads.second, write_times })
     }
@@ -143,14 +152,10 @@ impl Round {
     }
 }
 
-fn rounds(context: &ExperimentContext<'_>) -> Vec<Round> {
-    context.segments.chunks(ROUND).enumerate().filter_map(Round::from_segments).collect()
-}
-
 /// Why compression cannot be tested here; `None` if it can.
-fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+fn refusal(context: &Context<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::Compression, reason));
-    if !context.may_write(4 * AREA) && context.segments.is_empty() {
+    if !context.may_begin(4 * AREA) {
         return undecided(context.write_refusal(4 * AREA));
     }
     match context.evidence.identity.kind {

@@ -10,6 +10,7 @@ use likenew_core::measurement_error::MeasurementError;
 use likenew_core::procedure::{Ended, Evidence};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::disturbance::{BackgroundIo, Noise};
@@ -17,21 +18,107 @@ use super::property::{Key, Property, Reason, Remedy, State};
 use super::wording;
 
 /// What an experiment runs its workloads with, as [`likenew_core::procedure::Steps`] for one part of a procedure.
-pub(super) struct ExperimentSteps<'a, 'b> {
-    segments: std::slice::Iter<'b, &'a Segment>,
-    wanted: Option<Workload>,
+///
+/// Experiments may take turns: some go on once others have written more. So what a decision depends on is asked as of the time of
+/// the step that it leads to, which may be long ago.
+pub(super) struct Steps<'a> {
+    evidence: &'a Evidence,
+    /// Most bytes that all experiments may write.
+    budget: u64,
+    /// Places of the segments that this experiment has not followed yet.
+    own: std::vec::IntoIter<usize>,
+    /// All that was done before the next step was due, and how much of it was written.
+    before: &'a [Segment],
+    written: u64,
+    ends_at_errors: bool,
+    has_failed: bool,
+    /// Whether only the next step is asked for.
+    is_planning: bool,
+    pub(super) wanted: Option<Workload>,
 }
 
-impl<'a> ExperimentSteps<'a, '_> {
+impl<'a> Steps<'a> {
+    fn new(evidence: &'a Evidence, budget: u64, own: Vec<usize>, is_planning: bool) -> Self {
+        let mut steps = Self {
+            evidence,
+            budget,
+            own: own.into_iter(),
+            before: &[],
+            written: 0,
+            ends_at_errors: false,
+            has_failed: false,
+            is_planning,
+            wanted: None,
+        };
+        steps.advance();
+        steps
+    }
+
+    /// Brings what is before the next step up to date.
+    fn advance(&mut self) {
+        let (all, known) = (&self.evidence.segments, self.before.len());
+        self.before = &all[..self.own.as_slice().first().copied().unwrap_or(all.len())];
+        self.written += self.before[known..].iter().map(bytes_written).sum::<u64>();
+    }
+
     /// Runs a workload.
     ///
     /// # Errors
     /// Nothing more is measured.
     pub(super) fn run(&mut self, workload: Workload) -> Result<&'a Segment, Ended> {
-        self.segments.next().copied().ok_or_else(|| {
+        if self.has_failed && self.ends_at_errors {
+            return Err(Ended);
+        }
+        let Some(index) = self.own.next() else {
             self.wanted.get_or_insert(workload);
-            Ended
-        })
+            return Err(Ended);
+        };
+        self.advance();
+        let segment = &self.evidence.segments[index];
+        self.has_failed |= segment.errors() > 0;
+        Ok(segment)
+    }
+
+    /// Lets nothing follow a workload whose I/Os failed.
+    pub(super) fn end_at_errors(&mut self) {
+        self.ends_at_errors = true;
+    }
+
+    /// Leaves the drive idle.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub(super) fn rest(&mut self, name: impl Into<String>, time: Nanos) -> Result<&'a Segment, Ended> {
+        self.run(Workload { name: name.into(), ..Workload::rest(time) })
+    }
+
+    /// Whether a series of workloads whose names begin so goes on: a step that was done says it by itself, and only for a new one it
+    /// is found out, which may take long.
+    pub(super) fn goes_on(&self, series: &str, decide: impl FnOnce() -> bool) -> bool {
+        match self.own.as_slice().first() {
+            Some(index) => own_name(&self.evidence.segments[*index]).starts_with(series),
+            None => decide(),
+        }
+    }
+
+    /// What the workloads have shown, which may take long to find out; nothing where only the next one is asked for, and there is one.
+    pub(super) fn conclude(&self, finding: impl FnOnce() -> Finding) -> Finding {
+        if self.is_planning && self.wanted.is_some() { Finding::default() } else { finding() }
+    }
+
+    /// All that was done before the next step was due.
+    pub(super) fn before(&self) -> &'a [Segment] {
+        self.before
+    }
+
+    /// Bytes that may be written from the next step on.
+    pub(super) fn remaining(&self) -> u64 {
+        self.budget.saturating_sub(self.written)
+    }
+
+    /// Whether the budget allows this many more bytes of writes.
+    pub(super) fn may_write(&self, bytes: u64) -> bool {
+        self.evidence.geometry.writable && bytes <= self.remaining()
     }
 }
 
@@ -42,22 +129,7 @@ pub(super) trait Experiment: Sync {
     fn name(&self) -> &'static str;
 
     /// The experiment from its first workload to its findings. Properties that are not among them stay as they were.
-    fn run(&self, _context: &ExperimentContext<'_>, _steps: &mut ExperimentSteps<'_, '_>) -> Finding {
-        unreachable!("an experiment has this, or both `next` and `find`")
-    }
-
-    /// The next workload; `None` when the experiment is done or cannot run here. Called after each workload,
-    /// so it has to be cheap.
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        let mut steps = ExperimentSteps { segments: context.segments.iter(), wanted: None };
-        self.run(context, &mut steps);
-        steps.wanted
-    }
-
-    /// Its findings.
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        self.run(context, &mut ExperimentSteps { segments: context.segments.iter(), wanted: None })
-    }
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding;
 }
 
 /// The span is a multiple of this, in bytes.
@@ -66,12 +138,14 @@ const TRIM_BLOCK: u32 = 16 << 20;
 pub(super) const SIMULATED_MAX: u64 = 96 << 30;
 
 /// What a test knows.
-pub(super) struct ExperimentContext<'a> {
+pub(super) struct Context<'a> {
     pub(super) evidence: &'a Evidence,
     /// Bytes of address space under test, from 0.
     pub(super) span: u64,
-    /// Bytes that may still be written.
-    pub(super) remaining: u64,
+    /// Most bytes to write, of which some are written.
+    budget: u64,
+    /// Whether only the next step is asked for.
+    is_planning: bool,
     /// Segments of this test, in the order they ran.
     pub(super) segments: Vec<&'a Segment>,
     /// Whether this test was asked for by name.
@@ -80,33 +154,35 @@ pub(super) struct ExperimentContext<'a> {
     pub(super) inferences: InferredProperties,
 }
 
-impl<'a> ExperimentContext<'a> {
-    pub(super) fn new(evidence: &'a Evidence, span: u64, remaining: u64) -> Self {
-        Self {
-            evidence,
-            span,
-            remaining,
-            segments: Vec::new(),
-            is_named: false,
-            inferences: InferredProperties::default(),
-        }
+impl<'a> Context<'a> {
+    pub(super) fn new(evidence: &'a Evidence, span: u64, budget: u64, is_planning: bool) -> Self {
+        let inferences = InferredProperties::default();
+        Self { evidence, span, budget, is_planning, segments: Vec::new(), is_named: false, inferences }
+    }
+
+    /// Turns to the next test. Returns what it runs its workloads with.
+    pub(super) fn begin(&mut self, test: &str, is_named: bool) -> Steps<'a> {
+        let evidence = self.evidence;
+        let own = (0..evidence.segments.len()).filter(|index| is_of(test, &evidence.segments[*index]));
+        let own: Vec<usize> = own.collect();
+        self.segments = own.iter().map(|index| &evidence.segments[*index]).collect();
+        self.is_named = is_named;
+        Steps::new(evidence, self.budget, own, self.is_planning)
     }
 
     /// Records the findings of a test and the bytes that it wrote for them. Returns the charts.
     pub(super) fn record(&mut self, finding: Finding) -> Pictures {
         let failed = self.segments.iter().find_map(|segment| segment.measurement_error());
-        let Finding { mut properties, pictures, noise } = match failed {
+        let Finding { mut properties, pictures, shared } = match failed {
             Some(error) => finding.with_error(&error),
             None => finding,
         };
         let spent: u64 = self.segments.iter().map(|segment| bytes_written(segment)).sum();
         properties.iter_mut().for_each(|property| property.bytes_written = spent);
-        if let Some(noise) = noise {
-            self.inferences.record_noise(noise);
-        }
+        self.inferences.shared.add(shared);
         let background_io = BackgroundIo::in_segment(self.segments.iter().copied());
         if background_io.disturb() {
-            self.inferences.record_background(background_io);
+            self.inferences.background_io.get_or_insert(background_io);
         }
         let is_busy = self.is_busy();
         let judge = |property: Property| if is_busy { in_noise(property) } else { property };
@@ -131,9 +207,18 @@ impl<'a> ExperimentContext<'a> {
         self.evidence.geometry.block
     }
 
-    /// Whether the budget allows this many more bytes of writes.
-    pub(super) fn may_write(&self, bytes: u64) -> bool {
-        self.evidence.geometry.writable && bytes <= self.remaining
+    /// Bytes that may be written after all that was done.
+    pub(super) fn remaining(&self) -> u64 {
+        self.budget.saturating_sub(self.evidence.segments.iter().map(bytes_written).sum())
+    }
+
+    /// Whether a test that has not begun may write this many bytes.
+    pub(super) fn may_begin(&self, bytes: u64) -> bool {
+        !self.segments.is_empty() || self.could_write(bytes)
+    }
+
+    fn could_write(&self, bytes: u64) -> bool {
+        self.evidence.geometry.writable && bytes <= self.remaining()
     }
 
     /// Whether the span is the whole drive, so that filling it fills the drive.
@@ -155,20 +240,21 @@ impl<'a> ExperimentContext<'a> {
         Workload::new(name, Until::bytes(self.span), vec![stream])
     }
 
-    /// The segment of this name, without the test's prefix.
-    pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        self.segments.iter().copied().find(|segment| own_name(segment) == name)
-    }
-
-    /// The segment with this full name from any test, such as `preparation: prepare`.
-    pub(super) fn segment_of_any(&self, full_name: &str) -> Option<&'a Segment> {
-        self.evidence.segment_named(full_name)
+    /// Why flash of a known kind cannot be tested with so many bytes of writes; `None` if it can.
+    pub(super) fn flash_refusal(&self, key: Key, bytes: u64) -> Option<Property> {
+        let reason = match self.inferences.word(Key::Medium) {
+            None => wording::medium_unknown(),
+            Some(medium) if medium != "flash" => wording::only_flash(),
+            _ if !self.may_begin(bytes) => self.write_refusal(bytes),
+            _ => return None,
+        };
+        Some(Property::undecided(key, reason))
     }
 
     /// Why this many bytes cannot be written here.
     pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
         match self.evidence.geometry.writable {
-            true => wording::too_few_writes(bytes, self.remaining),
+            true => wording::too_few_writes(bytes, self.remaining()),
             false => wording::read_only(),
         }
     }
@@ -186,15 +272,20 @@ impl<'a> ExperimentContext<'a> {
         let is_simulated = self.evidence.identity.kind == Kind::Simulated;
         match self.is_whole() {
             true if is_simulated && self.span > SIMULATED_MAX => wording::fill_too_long(),
-            true if self.may_write(self.span) => wording::fill_missing(),
+            true if self.could_write(self.span) => wording::fill_missing(),
             true => self.write_refusal(self.span).how(wording::NEEDS_FILL),
             false => self.part_refusal(),
         }
     }
 }
 
+/// Whether a segment belongs to a test.
+pub(super) fn is_of(test: &str, segment: &Segment) -> bool {
+    segment.workload.name.strip_prefix(test).is_some_and(|rest| rest.starts_with(": "))
+}
+
 /// The name without the test's prefix.
-pub(super) fn own_name(segment: &Segment) -> &str {
+fn own_name(segment: &Segment) -> &str {
     segment.workload.name.split_once(": ").map_or("", |(_, name)| name)
 }
 
@@ -207,6 +298,30 @@ pub(super) fn bytes_written(segment: &Segment) -> u64 {
 pub(super) fn random_reads(range: Range<u64>, block: u32, depth: u32) -> Stream {
     let place = AccessPattern::Random(Region::bytes(range));
     Stream::closed(Mix::Only(Op::Read), block, place, depth, DataClass::Random)
+}
+
+/// So many I/Os in all, each of which is kept; fewer where they would take longer than this.
+pub(super) fn sampled(
+    name: impl Into<String>,
+    streams: Vec<Stream>,
+    ios: u32,
+    most: Option<Nanos>,
+) -> Workload {
+    let until = Until { elapsed: most, ..Until::ops(ios.into()) };
+    Workload { samples: ios, ..Workload::new(name, until, streams) }
+}
+
+/// Writes addresses once sequentially, with random data.
+pub(super) fn sequential_writes(
+    name: impl Into<String>,
+    range: Range<u64>,
+    block: u32,
+    depth: u32,
+) -> Workload {
+    let bytes = range.end - range.start;
+    let place = AccessPattern::Sequential(Region::bytes(range));
+    let stream = Stream::closed(Mix::Only(Op::Write), block, place, depth, DataClass::Random);
+    Workload::new(name, Until::bytes(bytes), vec![stream])
 }
 
 /// Latencies of the sampled I/Os, in nanoseconds, by completion.
@@ -225,8 +340,8 @@ const WIDTH_MAX: f64 = 1.0;
 #[derive(Default)]
 pub(super) struct InferredProperties {
     properties: Vec<Property>,
-    noise: Option<Noise>,
     background_io: Option<BackgroundIo>,
+    pub(super) shared: Shared,
 }
 
 impl InferredProperties {
@@ -238,19 +353,9 @@ impl InferredProperties {
         }
     }
 
-    /// Records how steady the drive answers.
-    pub(super) fn record_noise(&mut self, noise: Noise) {
-        self.noise = Some(noise);
-    }
-
     /// How steady the drive answers, if that was measured.
     pub(super) fn noise(&self) -> Option<&Noise> {
-        self.noise.as_ref()
-    }
-
-    /// Records I/Os of other programs.
-    pub(super) fn record_background(&mut self, background_io: BackgroundIo) {
-        self.background_io = self.background_io.or(Some(background_io));
+        self.shared.noise.as_ref()
     }
 
     /// I/Os of other programs, as first found.
@@ -283,6 +388,21 @@ impl InferredProperties {
     /// The number of a property, if it has one.
     pub(super) fn number(&self, key: Key) -> Option<f64> {
         self.properties.iter().find(|property| property.key == key).and_then(Property::value)
+    }
+
+    /// Whether the experiment has filled an empty drive, as far as that can be told.
+    pub(super) fn is_filled_whole(&self) -> bool {
+        self.shared.fill.is_some_and(|fill| fill.is_whole)
+    }
+
+    /// What looked like a cache in the fill.
+    pub(super) fn cliff(&self) -> Option<Cliff> {
+        self.shared.fill?.cliff
+    }
+
+    /// The pseudo-SLC cache that the fill found, if any.
+    pub(super) fn slc_cache(&self) -> Option<Cliff> {
+        self.cliff().filter(|_| self.number(Key::SlcCacheBytes).is_some())
     }
 
     /// Whether the medium is this one: `disk`, `shingled_disk`, `flash` or `virtual`.
@@ -320,15 +440,68 @@ pub(super) struct Finding {
     pub(super) properties: Vec<Property>,
     /// By name.
     pub(super) pictures: Pictures,
-    /// How steady the drive answers, if this test measured it.
+    pub(super) shared: Shared,
+}
+
+/// What a test found out that others use, besides properties.
+#[derive(Default)]
+pub(super) struct Shared {
+    /// How steady the drive answers.
     pub(super) noise: Option<Noise>,
+    /// Reads of the test of parallelism.
+    pub(super) deep_reads: Option<DeepReads>,
+    /// Addresses among which clusters of a block map hold data.
+    pub(super) clusters: Option<Range<u64>>,
+    /// The first fill.
+    pub(super) fill: Option<FirstFill>,
+}
+
+/// Reads of two readers and of a deep queue.
+#[derive(Clone, Copy)]
+pub(super) struct DeepReads {
+    /// Whether all reads waited for the reader that stays on one page.
+    pub(super) wait_everywhere: bool,
+    /// IOPS at QD32.
+    pub(super) iops: Option<f64>,
+}
+
+/// What others use of the fill of an empty drive.
+#[derive(Clone, Copy)]
+pub(super) struct FirstFill {
+    /// Whether it came to its end.
+    pub(super) is_whole: bool,
+    /// What looked like a cache, even if it is not claimed to be one.
+    pub(super) cliff: Option<Cliff>,
+    /// Nanoseconds per byte of its last part; 0 if there is none.
+    pub(super) last_cost: f64,
+}
+
+/// A lasting drop of the speed of a fill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Cliff {
+    /// Bytes before it.
+    pub(super) bytes: f64,
+    /// Nanoseconds per byte before and after it.
+    pub(super) before: f64,
+    pub(super) after: f64,
+}
+
+impl Shared {
+    fn add(&mut self, new: Self) {
+        let Self { noise, deep_reads, clusters, fill } = new;
+        self.noise = noise.or(self.noise);
+        self.deep_reads = deep_reads.or(self.deep_reads);
+        self.clusters = clusters.or(self.clusters.take());
+        self.fill = fill.or(self.fill.take());
+    }
 }
 
 impl Finding {
     /// The same after I/Os of the test failed: its properties are unknown.
     pub(super) fn with_error(self, error: &MeasurementError) -> Self {
         let undecided = |property: Property| Property::undecided(property.key, wording::failed_io(error));
-        Self { properties: self.properties.into_iter().map(undecided).collect(), ..Self::default() }
+        let shared = Shared { noise: None, ..self.shared };
+        Self { properties: self.properties.into_iter().map(undecided).collect(), shared, ..Self::default() }
     }
 
     /// One property and its signature.

@@ -3,42 +3,34 @@
 //!
 //! The fill also prepares experiments that need a full drive.
 
-mod cache;
-
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Rate;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Stream, Until, Workload};
+use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::change_points::{Knee, knees};
 use likenew_stats::summary::median;
 
 use super::experiment::{
-    Experiment, ExperimentContext, Finding, SIMULATED_MAX, latencies, own_name, random_reads,
+    Cliff, Context, Experiment, Finding, FirstFill, SIMULATED_MAX, Shared, Steps, bytes_written, latencies,
+    random_reads, sampled, sequential_writes,
 };
 use super::idle::Idle;
 use super::property::{Key, Property, Reason, State};
 use super::wording;
 use super::writing::WriteProgress;
-pub(super) use cache::Cache;
-use cache::Recovery;
-use likenew_procedure_support::series::{axis, speed};
 
-pub(super) const NAME: &str = "fill";
-const TRIM: &str = "trim";
-const REST: &str = "idle after TRIM";
-const READ_BEFORE: &str = "reads before fill";
+const NAME: &str = "fill";
 const FULL: &str = "reads after fill";
 const PIECE: &str = "piece";
-const PAUSE: &str = "rest";
 const BURST: &str = "burst after rest";
-const MORE: &str = "more to fold";
-const FLUSH: &str = "flush";
-const BURST_AFTER_FLUSH: &str = "burst after flush";
 
 /// The span is written in this many pieces, each with this many windows.
 const PIECES: u64 = 32;
@@ -78,75 +70,218 @@ impl Experiment for FillExperiment {
         NAME
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if obstacle(context).is_some() || context.segments.iter().any(|segment| segment.errors() > 0) {
-            return None;
-        }
-        if let Some(workload) = empty(context) {
-            return Some(workload);
-        }
-        let (at, end) = (filled_bytes(&context.segments), end(context));
-        if at >= end {
-            return context.segment(FULL).is_none().then(|| read_old_data(context, FULL));
-        }
-        let is_end = |cache: &Cache| cache.is_strong() || at as f64 > WAIT_FOR_STRONGER * end as f64;
-        let cache = Cache::find(&before_rests(&context.segments))
-            .filter(|cache| cache.is_seen_after() && is_end(cache));
-        if let Some(cache) = cache {
-            if let Some(workload) = flush_workload(context, &cache, at..end) {
-                return Some(workload);
-            }
-            let recovery = Recovery::from_rests(&cache, &context.segments);
-            let idle = Idle::from_segments(&context.segments);
-            let more = || {
-                let length = in_blocks(MORE_SHARE * cache.bytes);
-                let fits = length > 0 && length <= end - at && context.may_write(length);
-                fits.then(|| write(MORE, at, length))
-            };
-            let folding = MORE_SHARE * cache.bytes * cache.after;
-            let next = recovery.next(context, at..end);
-            if let Some(workload) = next.or_else(|| idle.next(0..at, Some(folding), more)) {
-                return Some(workload);
-            }
-        }
-        let length = (end / PIECES).next_multiple_of(BLOCK.into()).min(end - at);
-        let count = context.segments.iter().filter(|segment| is_piece(segment)).count();
-        context.may_write(length).then(|| write(&format!("{PIECE} {}", count + 1), at, length))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         if let Some(reason) = obstacle(context).filter(|_| context.segments.is_empty()) {
             return Finding { properties: undecided_properties(&reason), ..Finding::default() };
         }
-        let before = before_rests(&context.segments);
-        let cache = Cache::find(&before);
-        let properties = match (&cache, was_empty(context)) {
-            _ if before.bytes() == 0.0 => return Finding::default(),
+        steps.end_at_errors();
+        let mut fill = Fill::default();
+        let _ended = fill.measure(context, steps);
+        steps.conclude(|| fill.finding(context))
+    }
+}
+
+/// A fill as far as it has come.
+#[derive(Default)]
+struct Fill<'a> {
+    /// What has written: pieces, bursts after rests and after a flush, and what is folded.
+    written: Vec<&'a Segment>,
+    /// How many of them ran before the drive rested or was flushed.
+    before_rests: usize,
+    /// Those that are pieces of the span.
+    pieces: Vec<&'a Segment>,
+    was_flushed: bool,
+    /// A write buffer that the flush showed, and the bytes filled before it: a flush empties a buffer, but no cache in flash.
+    buffer: Option<(Cache, f64)>,
+    /// Bytes before the first piece.
+    bytes_before: f64,
+    read_before: Option<&'a Segment>,
+    read_after: Option<&'a Segment>,
+    /// Length of the rest in nanoseconds, and bytes that were fast again.
+    recoveries: Vec<[f64; 2]>,
+    idle: Idle,
+}
+
+impl<'a> Fill<'a> {
+    fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        if context.loses_writes() {
+            steps.run(context.trim("trim"))?;
+        }
+        steps.rest("idle after TRIM", FORGETTING)?;
+        self.read_before = Some(steps.run(slow_reads(context, "reads before fill"))?);
+        self.bytes_before = steps.before().iter().map(bytes_written).sum::<u64>() as f64;
+        let end = end(context);
+        if let Some(cache) = self.fill_cache(context, steps, end)? {
+            self.recover(steps, &cache, end)?;
+            self.fold(steps, &cache, end)?;
+        }
+        while self.bytes() < end {
+            self.write_piece(steps, end)?;
+        }
+        self.read_after = Some(steps.run(slow_reads(context, FULL))?);
+        Ok(())
+    }
+
+    /// Where the fill continues.
+    fn bytes(&self) -> u64 {
+        self.written.iter().filter_map(|segment| segment.workload.until.bytes).sum()
+    }
+
+    /// Writes this many bytes sequentially.
+    fn write(&mut self, steps: &mut Steps<'a>, name: &str, length: u64) -> Result<&'a Segment, Ended> {
+        if !steps.may_write(length) {
+            return Err(Ended);
+        }
+        let at = self.bytes();
+        let window = Some((length / WINDOWS).max(1).next_multiple_of(BLOCK.into()));
+        let workload = sequential_writes(name, at..at + length, BLOCK, DEPTH);
+        let written = steps.run(Workload { window, ..workload })?;
+        self.written.push(written);
+        Ok(written)
+    }
+
+    fn write_piece(&mut self, steps: &mut Steps<'a>, end: u64) -> Result<(), Ended> {
+        let length = (end / PIECES).next_multiple_of(BLOCK.into()).min(end - self.bytes());
+        let number = self.written.len() + 1;
+        let piece = self.write(steps, &format!("{PIECE} {number}"), length)?;
+        self.pieces.push(piece);
+        Ok(())
+    }
+
+    /// Whether this many bytes can be written before the end.
+    fn fits(&self, steps: &Steps<'_>, length: u64, end: u64) -> bool {
+        length > 0 && length <= end - self.bytes() && steps.may_write(length)
+    }
+
+    /// The part of the fill before any rest or flush. If a flush showed a write buffer, the fill continues past
+    /// it, corrected for the buffer.
+    fn progress(&self) -> WriteProgress {
+        let progress = WriteProgress::from_segments(self.written[..self.before_rests].iter().copied());
+        match &self.buffer {
+            Some((buffer, flushed)) => buffer.without_buffer(&progress, *flushed),
+            None => progress,
+        }
+    }
+
+    /// The faster part, once it has ended for certain.
+    fn ended_cache(&self, end: u64) -> Option<Cache> {
+        let is_late = self.bytes() as f64 > WAIT_FOR_STRONGER * end as f64;
+        Cache::find(&self.progress()).filter(|cache| cache.is_seen_after() && (cache.is_strong() || is_late))
+    }
+
+    /// Fills until a faster part has ended that is no write buffer.
+    fn fill_cache(
+        &mut self,
+        context: &Context<'a>,
+        steps: &mut Steps<'a>,
+        end: u64,
+    ) -> Result<Option<Cache>, Ended> {
+        loop {
+            while self.bytes() < end && steps.goes_on(PIECE, || self.ended_cache(end).is_none()) {
+                self.write_piece(steps, end)?;
+                self.before_rests = self.written.len();
+            }
+            let Some(cache) = self.ended_cache(end).filter(|_| self.bytes() < end) else { return Ok(None) };
+            let length = in_blocks(FLUSHED_SHARE * cache.bytes);
+            let is_small = cache.bytes <= BUFFER_MAX * context.span as f64;
+            if self.was_flushed || !is_small || !self.fits(steps, length, end) {
+                return Ok(Some(cache));
+            }
+            let place = AccessPattern::Sequential(Region::WHOLE);
+            let stream = Stream::closed(Mix::Only(Op::Flush), context.block(), place, 1, DataClass::Random);
+            steps.run(Workload::new("flush", Until::ops(1), vec![stream]))?;
+            self.was_flushed = true;
+            let flushed = self.progress().bytes();
+            let burst = self.write(steps, "burst after flush", length)?;
+            if cache.fast_share(&WriteProgress::from_segments([burst])) >= BUFFERED_SHARE {
+                self.buffer = Some((cache, flushed));
+                self.before_rests = self.written.len();
+            }
+        }
+    }
+
+    /// Rests with the cache full before each, and shows how much of it is fast again.
+    fn recover(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
+        let length = in_blocks(BURST_SHARE * cache.bytes);
+        while self.recoveries.len() < RESTS_MAX && self.fits(steps, length, end) {
+            let Some(rest) = Recovery::new(cache, &self.recoveries).rest() else { break };
+            let number = self.recoveries.len() + 1;
+            let rest = steps.rest(format!("rest {number}"), Nanos(rest as u64))?;
+            let burst = self.write(steps, &format!("{BURST} {number}"), length)?;
+            let burst = WriteProgress::from_segments([burst]);
+            self.recoveries.push([rest.elapsed().0 as f64, cache.fast_share(&burst) * burst.bytes()]);
+        }
+        Ok(())
+    }
+
+    /// Rests until the cache is folded by itself, and fills a part of it again each time that it was.
+    fn fold(&mut self, steps: &mut Steps<'a>, cache: &Cache, end: u64) -> Result<(), Ended> {
+        if self.bytes() >= end {
+            return Ok(());
+        }
+        let length = in_blocks(MORE_SHARE * cache.bytes);
+        let lasts = MORE_SHARE * cache.bytes * cache.after;
+        let mut idle = Idle::default();
+        let ended = idle.measure(steps, 0..self.bytes(), Some(lasts), |steps| {
+            if self.fits(steps, length, end) {
+                self.write(steps, "more to fold", length)?;
+            }
+            Ok(Some(0..self.bytes()).filter(|filled| filled.end < end))
+        });
+        self.idle = idle;
+        ended
+    }
+
+    /// Whether reads before the fill met no flash: they took less time than the same reads after it, once the
+    /// work that the fill left was done. `None` until both were measured.
+    fn was_empty(&self) -> Option<bool> {
+        let late = |segment: &Segment| {
+            let all = latencies(segment);
+            median(&all[all.len() / 2..])
+        };
+        Some(late(self.read_before?)? < EMPTY * late(self.read_after?)?)
+    }
+
+    fn finding(&self, context: &Context<'_>) -> Finding {
+        let progress = self.progress();
+        let cache = Cache::find(&progress);
+        let properties = match (&cache, self.was_empty()) {
+            _ if progress.bytes() == 0.0 => return Finding::default(),
             _ if !context.inferences.is("flash") => undecided_properties(&wording::medium_unknown()),
             (_, None) => undecided_properties(&wording::fill_unfinished()),
             _ if context.has_others() => undecided_properties(&wording::shared_drive()),
             (_, Some(false)) => undecided_properties(&wording::could_not_be_emptied()),
-            (None, Some(true)) => absent_properties(&before),
+            (None, Some(true)) => absent_properties(&progress),
             (Some(cache), Some(true)) => {
-                let recovery = Recovery::from_rests(cache, &context.segments);
-                let idle = Idle::from_segments(&context.segments).property(context);
-                let size = cache.size(context, bytes_before(context));
+                let recovery = Recovery::new(cache, &self.recoveries);
+                let size = cache.size(context, self.bytes_before);
                 let rest = match size.state {
                     State::Number { .. } => [cache.speed_after(context), recovery.property(context)],
                     _ => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
                         .map(|key| Property::undecided(key, wording::cache_size_unknown())),
                 };
-                std::iter::once(size).chain(rest).chain(idle).collect()
+                std::iter::once(size).chain(rest).chain(self.idle.property(context)).collect()
             }
         };
-        let mut picture = picture(&before);
+        let pieces = WriteProgress::from_segments(self.pieces.iter().copied());
+        let fill = FirstFill {
+            is_whole: self.read_after.is_some(),
+            cliff: cache.as_ref().map(|cache| Cliff {
+                bytes: cache.bytes,
+                before: cache.before,
+                after: cache.after,
+            }),
+            last_cost: pieces.cost_between(0.8 * pieces.bytes(), pieces.bytes()).unwrap_or(0.0),
+        };
+        let mut picture = picture(&progress);
         picture.marks = cache.iter().map(Cache::mark).collect::<Vec<Mark>>();
-        Finding { properties, pictures: vec![("speed_of_first_fill", picture)], ..Finding::default() }
+        let shared = Shared { fill: Some(fill), ..Shared::default() };
+        Finding { properties, pictures: vec![("speed_of_first_fill", picture)], shared }
     }
 }
 
 /// Why the drive cannot be filled here.
-fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
+fn obstacle(context: &Context<'_>) -> Option<Reason> {
     let simulated = context.evidence.identity.kind == Kind::Simulated;
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some(wording::only_flash());
@@ -161,35 +296,14 @@ fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
     if simulated && context.span > SIMULATED_MAX {
         return Some(wording::fill_too_long());
     }
-    let begun = context.segments.iter().any(|segment| is_piece(segment));
-    (!begun && !context.may_write(context.span)).then(|| context.fill_refusal())
-}
-
-/// The next step of emptying the drive, and of checking the latency of reads then.
-fn empty(context: &ExperimentContext<'_>) -> Option<Workload> {
-    if context.loses_writes() && context.segment(TRIM).is_none() {
-        return Some(context.trim(TRIM));
-    }
-    if context.segment(REST).is_none() {
-        return Some(Workload { name: REST.into(), ..Workload::rest(FORGETTING) });
-    }
-    context.segment(READ_BEFORE).is_none().then(|| read_old_data(context, READ_BEFORE))
+    (!context.may_begin(context.span)).then(|| context.fill_refusal())
 }
 
 /// Slow random reads that keep the drive from resting.
-fn read_old_data(context: &ExperimentContext<'_>, name: &str) -> Workload {
+fn slow_reads(context: &Context<'_>, name: &str) -> Workload {
     let stream = random_reads(0..context.span, context.block().max(4096), 1);
     let arrival = Arrival::Open { per_second: LOOKS_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
-    let streams = vec![Stream { arrival, ..stream }];
-    Workload { samples: LOOKS, ..Workload::new(name, Until::ops(LOOKS.into()), streams) }
-}
-
-/// Writes this many bytes sequentially from an address on.
-fn write(name: &str, at: u64, length: u64) -> Workload {
-    let place = AccessPattern::Sequential(Region::bytes(at..at + length));
-    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
-    let window = (length / WINDOWS).max(1).next_multiple_of(BLOCK.into());
-    Workload { window: Some(window), ..Workload::new(name, Until::bytes(length), vec![stream]) }
+    sampled(name, vec![Stream { arrival, ..stream }], LOOKS, None)
 }
 
 /// Rounded down to whole blocks.
@@ -198,98 +312,17 @@ fn in_blocks(bytes: f64) -> u64 {
 }
 
 /// Bytes to fill.
-fn end(context: &ExperimentContext<'_>) -> u64 {
+fn end(context: &Context<'_>) -> u64 {
     context.span - context.span % u64::from(BLOCK)
 }
 
-fn is_piece(segment: &Segment) -> bool {
-    [PIECE, BURST, MORE, BURST_AFTER_FLUSH].iter().any(|name| own_name(segment).starts_with(name))
-}
-
-/// Where the fill continues.
-fn filled_bytes(segments: &[&Segment]) -> u64 {
-    segments
-        .iter()
-        .filter(|segment| is_piece(segment))
-        .filter_map(|segment| segment.workload.until.bytes)
-        .sum()
-}
-
-/// Bytes that were written before the fill.
-fn bytes_before(context: &ExperimentContext<'_>) -> f64 {
-    let piece = format!("{NAME}: {PIECE}");
-    let earlier =
-        context.evidence.segments.iter().take_while(|segment| !segment.workload.name.starts_with(&piece));
-    earlier.map(super::experiment::bytes_written).sum::<u64>() as f64
-}
-
-/// The part of the fill before any rest or flush. If a flush showed a write buffer, the fill continues past
-/// it, corrected for the buffer.
-fn before_rests(segments: &[&Segment]) -> WriteProgress {
-    let fill = segments.iter().copied().skip_while(|segment| !is_piece(segment));
-    let Some((buffer, flushed)) = buffer(segments) else {
-        return WriteProgress::from_segments(fill.take_while(|segment| is_piece(segment)));
+/// Whether the experiment has begun to fill the drive, and has not come to its end.
+pub(super) fn is_going_on(segments: &[Segment]) -> bool {
+    let has = |name: &str| {
+        let name = format!("{NAME}: {name}");
+        segments.iter().any(|segment| segment.workload.name.starts_with(&name))
     };
-    let fill = fill.take_while(|segment| is_piece(segment) || own_name(segment) == FLUSH);
-    buffer.without_buffer(&WriteProgress::from_segments(fill.filter(|segment| is_piece(segment))), flushed)
-}
-
-/// A write buffer that the flush revealed, and the bytes filled before the flush: it empties a buffer, but no
-/// cache in flash.
-fn buffer(segments: &[&Segment]) -> Option<(Cache, f64)> {
-    let at = segments.iter().position(|segment| own_name(segment) == BURST_AFTER_FLUSH)?;
-    let before =
-        WriteProgress::from_segments(segments[..at].iter().copied().filter(|segment| is_piece(segment)));
-    let (buffer, burst) = (Cache::find(&before)?, WriteProgress::from_segments([segments[at]]));
-    (buffer.fast_share(&burst) >= BUFFERED_SHARE).then(|| (buffer, before.bytes()))
-}
-
-/// A flush and a burst after it, if the fast part is small enough for a write buffer.
-fn flush_workload(context: &ExperimentContext<'_>, cache: &Cache, room: Range<u64>) -> Option<Workload> {
-    let length = in_blocks(FLUSHED_SHARE * cache.bytes);
-    let fits = length > 0 && length <= room.end - room.start && context.may_write(length);
-    if !fits || cache.bytes > BUFFER_MAX * context.span as f64 || context.segment(BURST_AFTER_FLUSH).is_some()
-    {
-        return None;
-    }
-    if context.segment(FLUSH).is_some() {
-        return Some(write(BURST_AFTER_FLUSH, room.start, length));
-    }
-    let place = AccessPattern::Sequential(Region::WHOLE);
-    let stream = Stream::closed(Mix::Only(Op::Flush), context.block(), place, 1, DataClass::Random);
-    Some(Workload::new(FLUSH, Until::ops(1), vec![stream]))
-}
-
-/// Whether reads before the fill met no flash: they took less time than the same reads after it, once the
-/// work that the fill left was done. `None` until both were measured.
-fn was_empty(context: &ExperimentContext<'_>) -> Option<bool> {
-    let late = |segment: &Segment| {
-        let all = latencies(segment);
-        median(&all[all.len() / 2..])
-    };
-    Some(late(context.segment(READ_BEFORE)?)? < EMPTY * late(context.segment(FULL)?)?)
-}
-
-/// Whether the experiment has filled an empty drive, as far as that can be told.
-pub(super) fn is_filled_whole(context: &ExperimentContext<'_>) -> bool {
-    context.segment_of_any(&format!("{NAME}: {FULL}")).is_some()
-}
-
-/// The pseudo-SLC cache that the fill found, if any.
-pub(super) fn cache_of(context: &ExperimentContext<'_>) -> Option<Cache> {
-    let is_claimed = matches!(context.inferences.property(Key::SlcCacheBytes).state, State::Number { .. });
-    cliff_in(context).filter(|_| is_claimed)
-}
-
-/// What looked like a cache in the fill, even if it is not claimed to be one.
-pub(super) fn cliff_in(context: &ExperimentContext<'_>) -> Option<Cache> {
-    Cache::find(&before_rests(&super::segments_of(NAME, &context.evidence.segments)))
-}
-
-/// Progress of the pieces that were written without a rest before them.
-pub(super) fn pieces<'a>(context: &ExperimentContext<'a>) -> Vec<&'a Segment> {
-    let name = format!("{NAME}: {PIECE}");
-    context.evidence.segments.iter().filter(|segment| segment.workload.name.starts_with(&name)).collect()
+    has(PIECE) && !has(FULL)
 }
 
 const KEYS: [Key; 3] = [Key::SlcCacheBytes, Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs];
@@ -306,4 +339,313 @@ fn absent_properties(progress: &WriteProgress) -> Vec<Property> {
 fn picture(progress: &WriteProgress) -> Series {
     Series::new(wording::FIRST_FILL, Shape::Line, axis("written", "bytes"), speed())
         .lines([Line::new("fill", progress.speeds(512))])
+}
+
+/// A drop is to less than this share of the speed before it. Chosen: above the spread of single pieces.
+const DROP: f64 = 0.8;
+/// Speed after a drop over that before it, as a ratio, below which the drop is strong. Chosen: erasing alone
+/// costs less.
+const STRONG: f64 = 0.6;
+/// Bytes that a buffer may take, as a multiple of those before the drop. Chosen: what is programmed while it
+/// fills.
+const ABOUT: f64 = 1.15;
+/// Drops within this share of the bytes before them are one. Chosen: dies run out one after the other.
+const MERGE_SHARE: f64 = 0.1;
+/// Share of a cache that its open blocks held before, at most, in nine of ten drives; fitted.
+const OPEN: f64 = 0.03;
+/// Share of the time of writing that erasing blocks takes on a used drive, at most as a rule; fitted.
+const ERASING: f64 = 0.02;
+/// Number of pieces of the fill in which change points are searched.
+const SEARCHED: usize = 256;
+/// Most rests tried.
+const RESTS_MAX: usize = 5;
+/// Part of the cache, as a share, that is written after a rest. Chosen: less than the cache, so that it fits
+/// if all is free.
+const BURST_SHARE: f64 = 0.75;
+/// Error of the rest, as a share, from dies that still fold when the burst comes; fitted.
+const FOLDING: f64 = 0.12;
+/// Part of the cache, as a share, below which nothing was restored. Chosen: more than the write buffer takes
+/// of a burst.
+const CACHE_SHARE_MIN: f64 = 0.04;
+
+/// The part of a fill before the strongest lasting drop in speed.
+#[derive(Clone, Debug, PartialEq)]
+struct Cache {
+    /// Bytes before the drop.
+    bytes: f64,
+    /// Uncertainty of those bytes, to either side.
+    error: f64,
+    /// Nanoseconds per byte before and after the drop.
+    before: f64,
+    after: f64,
+    /// Bytes seen after the drop.
+    seen_after: f64,
+    /// Bytes between two levels that both lasted.
+    fill: f64,
+}
+
+impl Cache {
+    /// From an uninterrupted fill; `None` without a lasting drop.
+    fn find(progress: &WriteProgress) -> Option<Self> {
+        let speeds = progress.speeds(SEARCHED);
+        let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
+        // The write buffer fills at the speed of the link, and is not the cache.
+        let skipped = 2.min(values.len());
+        let found = knees(&values[skipped..]);
+        let from = |at: usize| speeds.get(at + skipped).or(speeds.last()).map_or(0.0, |[bytes, _]| *bytes);
+        let drops = drops(&found, from);
+        let strongest =
+            drops.iter().min_by(|first, other| ratio(&found, first).total_cmp(&ratio(&found, other)))?;
+        let (begins, ends) = (from(found[strongest.start].at), from(found[strongest.end - 1].at));
+        let next = found.get(strongest.end).map(|next| from(next.at));
+        let before = strongest.start.checked_sub(1).map_or(0.0, |last| from(found[last].at));
+        let before = before.max(0.2 * begins);
+        let cell = progress.bytes() / progress.marks.len() as f64;
+        let piece = progress.bytes() / speeds.len() as f64;
+        let (end_before, start_after) = (begins - 2.0 * piece, ends + 2.0 * piece);
+        let end_after = next.unwrap_or(progress.bytes()).min(ends + 0.1 * progress.bytes().max(ends)) - piece;
+        let fast = progress.cost_between(before.min(0.7 * end_before), end_before)?;
+        let slow = progress.cost_between(start_after, end_after)?;
+        let (first, other) = (progress.mark_at(end_before)?, progress.mark_at(start_after)?);
+        // The intersection of the lines of the fast and the slow part.
+        let overshoot = (other.ns - first.ns - fast * (other.bytes - first.bytes)) / (slow - fast);
+        let bytes = (other.bytes - overshoot).clamp(first.bytes, other.bytes);
+        Some(Self {
+            bytes,
+            error: cell,
+            before: fast,
+            after: slow,
+            seen_after: progress.bytes() - bytes,
+            fill: progress.bytes(),
+        })
+    }
+
+    /// Whether erasing alone does not explain it: a drive without erased blocks erases one for each that it
+    /// writes, which takes less time than filling it.
+    fn is_strong(&self) -> bool {
+        self.before < STRONG * self.after
+    }
+
+    /// The fill corrected for a write buffer that took its first bytes, and as many from `flushed` on.
+    fn without_buffer(&self, progress: &WriteProgress, flushed: f64) -> WriteProgress {
+        let taken = ABOUT * self.bytes;
+        progress.without_trend(0.0..taken, self.after).without_trend(flushed..flushed + taken, self.after)
+    }
+
+    /// The share of a burst that was taken fast; each of these bytes saved the difference between the two
+    /// speeds.
+    fn fast_share(&self, burst: &WriteProgress) -> f64 {
+        let saved = burst.bytes() * self.after - burst.ns();
+        (saved / (self.after - self.before) / burst.bytes()).clamp(0.0, 1.0)
+    }
+
+    /// Whether the fill continued long enough to call the drop lasting.
+    fn is_seen_after(&self) -> bool {
+        self.seen_after > (self.fill / 16.0).min(0.5 * self.bytes).max(1.0)
+    }
+
+    fn error_with(&self, context: &Context<'_>) -> f64 {
+        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
+        self.error
+            + self.bytes
+                * (0.003 + noise * self.before.max(self.after - self.before) / (self.after - self.before))
+    }
+
+    /// Its size. The blocks open when the fill began hold less, by a part of what was written `earlier`.
+    fn size(&self, context: &Context<'_>, earlier: f64) -> Property {
+        let error = self.error_with(context);
+        let reason = wording::write_cliff(self.bytes, Rate(1e9 / self.before), Rate(1e9 / self.after));
+        if error > 0.2 * self.bytes {
+            return Property::undecided(Key::SlcCacheBytes, wording::vague_cliff(reason));
+        }
+        Property::number(
+            Key::SlcCacheBytes,
+            self.bytes,
+            (self.bytes - error, self.bytes + error + earlier.min(OPEN * self.bytes)),
+            0.97,
+            reason,
+        )
+    }
+
+    fn speed_after(&self, context: &Context<'_>) -> Property {
+        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
+        let (value, share) = (1e9 / self.after, 0.01 + noise);
+        Property::number(
+            Key::SlcSpeedAfterBytesPerS,
+            value,
+            (value * (1.0 - share), value * (1.0 + share + ERASING)),
+            0.95,
+            wording::speed_after_cliff(self.bytes),
+        )
+    }
+
+    fn mark(&self) -> Mark {
+        let label = wording::speed_drop(Rate(1e9 / self.before), Rate(1e9 / self.after));
+        Mark { x: self.bytes, label }
+    }
+}
+
+/// Lasting drops among the knees: those close together, from dies that run out one after the other, count as
+/// one.
+fn drops(found: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
+    let mut drops: Vec<Range<usize>> = Vec::new();
+    for (index, knee) in found.iter().enumerate().filter(|(_, knee)| knee.after < knee.before) {
+        match drops.last_mut() {
+            Some(last)
+                if last.end == index
+                    && from(knee.at) - from(found[index - 1].at) < MERGE_SHARE * from(knee.at) =>
+            {
+                last.end = index + 1;
+            }
+            _ => drops.push(index..index + 1),
+        }
+    }
+    drops.retain(|drop| ratio(found, drop) < DROP);
+    drops
+}
+
+/// The speed after a group of knees over that before it.
+fn ratio(found: &[Knee], drop: &Range<usize>) -> f64 {
+    found[drop.end - 1].after / found[drop.start].before
+}
+
+/// What rests restored, with the cache full before each.
+struct Recovery<'a> {
+    cache: &'a Cache,
+    /// Length of the rest in nanoseconds, and bytes that were fast again, by length of the rest.
+    recoveries: Vec<[f64; 2]>,
+}
+
+impl<'a> Recovery<'a> {
+    fn new(cache: &'a Cache, recoveries: &[[f64; 2]]) -> Self {
+        let mut recoveries = recoveries.to_vec();
+        recoveries.sort_by(|first, other| first[0].total_cmp(&other[0]));
+        Self { cache, recoveries }
+    }
+
+    fn half(&self) -> f64 {
+        self.cache.bytes / 2.0
+    }
+
+    /// The longest rest that was too short, and the shortest that was enough.
+    fn bracket(&self) -> Option<([f64; 2], [f64; 2])> {
+        let enough = self.recoveries.iter().position(|[_, bytes]| *bytes >= self.half())?;
+        let short = enough.checked_sub(1).map_or([0.0, 0.0], |index| self.recoveries[index]);
+        Some((short, self.recoveries[enough]))
+    }
+
+    /// The next rest to try: half the time of writing at the slow speed, then longer or shorter until the two
+    /// bounds are close.
+    fn rest(&self) -> Option<f64> {
+        let Some(longest) = self.recoveries.last() else { return Some(1.2 * self.half() * self.cache.after) };
+        match self.bracket() {
+            None if longest[1] < CACHE_SHARE_MIN * self.cache.bytes => Some(3.0 * longest[0]),
+            None => Some(longest[0] * (1.1 * self.half() / longest[1]).clamp(1.2, 3.0)),
+            Some((short, enough)) if short[0] < 0.6 * enough[0] => {
+                let ideal = 0.95 * enough[0] * self.half() / enough[1];
+                Some(ideal.clamp(short[0].max(0.25 * enough[0]), 0.8 * enough[0]))
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn property(&self, context: &Context<'_>) -> Property {
+        let key = Key::SlcRecoveryNs;
+        let Some(longest) = self.recoveries.last() else {
+            return Property::undecided(key, wording::no_room_to_recover());
+        };
+        let reason = wording::recoveries(&self.recoveries);
+        let Some((short, enough)) = self.bracket() else {
+            return match longest[1] < CACHE_SHARE_MIN * self.cache.bytes && self.recoveries.len() >= RESTS_MAX
+            {
+                true => Property::absent(key, 0.9, reason),
+                false => Property::undecided(key, wording::unclear_recovery(reason)),
+            };
+        };
+        if short[1] < CACHE_SHARE_MIN * self.cache.bytes && short[0] < 0.8 * enough[0] {
+            return Property::undecided(key, wording::unclear_recovery(reason));
+        }
+        let share = (self.half() - short[1]) / (enough[1] - short[1]);
+        let value = short[0] + share * (enough[0] - short[0]);
+        let noise = context.inferences.noise().map_or(0.0, |noise| noise.spread);
+        let error = value * (FOLDING + noise) + 0.1 * (enough[0] - short[0]);
+        Property::number(key, value, (value - error, value + error), 0.8, reason)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::writing;
+    use super::*;
+
+    /// Windows of 1 MiB at these costs, in nanoseconds per byte.
+    fn progress(costs: impl Iterator<Item = f64>) -> WriteProgress {
+        let (mut bytes, mut ns) = (0.0, 0.0);
+        let marks = costs.map(|cost| {
+            (bytes, ns) = (bytes + 1048576.0, ns + 1048576.0 * cost);
+            writing::Mark { bytes, ns }
+        });
+        WriteProgress { marks: marks.collect() }
+    }
+
+    #[test]
+    fn a_cache_is_as_large_as_it_was_made() {
+        for size in [40.4, 111.0, 300.7] {
+            let cost = |index: u32| {
+                let fast = (size - f64::from(index)).clamp(0.0, 1.0);
+                let hiccup = if index % 97 == 5 { 1.8 } else { 1.0 };
+                hiccup
+                    * (fast * 2.0 + (1.0 - fast) * 9.0)
+                    * (1.0 + 0.02 * f64::from(index * 7919 % 13) / 13.0)
+            };
+            let cache = Cache::find(&progress((0..1024).map(cost))).unwrap();
+            assert!((cache.bytes / 1048576.0 - size).abs() < 0.03 * size + 1.0, "{size}: {cache:?}");
+            assert!((cache.after / 9.0 - 1.0).abs() < 0.05, "{cache:?}");
+            assert!(cache.is_seen_after());
+        }
+    }
+
+    #[test]
+    fn erased_blocks_that_run_out_are_no_cache() {
+        let cost = |index: u32| match index {
+            ..60 => 4.0,
+            60..400 => 5.5,
+            400..408 => 20.0,
+            _ => 40.0,
+        };
+        let short = Cache::find(&progress((0..300).map(cost))).unwrap();
+        assert!(!short.is_strong() && (short.bytes / 1048576.0 - 60.0).abs() < 3.0, "{short:?}");
+        let cache = Cache::find(&progress((0..1024).map(cost))).unwrap();
+        assert!(cache.is_strong() && (400.0..409.0).contains(&(cache.bytes / 1048576.0)), "{cache:?}");
+        assert!(
+            (cache.before / 5.5 - 1.0).abs() < 0.05 && (cache.after / 40.0 - 1.0).abs() < 0.05,
+            "{cache:?}"
+        );
+    }
+
+    #[test]
+    fn behind_a_write_buffer_the_cache_is_found() {
+        // A buffer takes 30 windows, and as many after a flush at 100; a cache is full after 300.
+        let cost = |index: u32| match index {
+            ..30 | 100..130 => 1.0,
+            130..300 | 30..100 => 4.0,
+            _ => 30.0,
+        };
+        let before = progress((0..100).map(cost));
+        let buffer = Cache::find(&before).unwrap();
+        let burst = progress((100..115).map(cost));
+        assert!(buffer.fast_share(&burst) > 0.95);
+        assert!(buffer.fast_share(&progress((30..45).map(cost))) < 0.05);
+        let filled = buffer.without_buffer(&progress((0..600).map(cost)), before.bytes());
+        let cache = Cache::find(&filled).unwrap();
+        assert!((cache.bytes / 1048576.0 - 300.0).abs() < 9.0, "{cache:?}");
+        assert!((cache.before / 4.0 - 1.0).abs() < 0.05, "{cache:?}");
+    }
+
+    #[test]
+    fn an_even_fill_and_one_along_zones_have_none() {
+        let noisy = |index: u32| 3.0 + 0.4 * f64::from(index * 7919 % 101) / 101.0;
+        assert_eq!(Cache::find(&progress((0..1024).map(noisy))), None);
+        assert_eq!(Cache::find(&WriteProgress::default()), None);
+    }
 }

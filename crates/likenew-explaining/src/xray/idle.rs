@@ -3,22 +3,16 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
-use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload};
+use likenew_core::workload::{Arrival, InterArrival, Stream, Until, Workload};
 use likenew_procedure_support::series::axis;
 use likenew_stats::summary::quantile;
 
-use super::experiment::{ExperimentContext, latencies, own_name, random_reads};
+use super::experiment::{Context, Steps, latencies, random_reads, sampled};
 use super::property::{Key, Property, Reason};
 use super::wording;
-
-const CALM: &str = "keep-awake reads";
-const GAP: &str = "idle";
-const ASK: &str = "probe read";
 
 const READ: u32 = 4096;
 const READS: u32 = 24;
@@ -38,75 +32,79 @@ const RESTED_SHARE: f64 = 0.85;
 const ASKING: RestQuery = RestQuery { shortest: 25e6, longest: 45e9, busy: 1.4, work: Work::Dies };
 
 /// The rests of one run and the reads after them.
-pub(super) struct Idle<'a> {
-    rests: Rests,
+#[derive(Default)]
+pub(super) struct Idle {
+    /// A slow usual latency of reads that keep the drive awake; the shortest of several.
+    usual: Option<f64>,
+    /// Rest in nanoseconds, and latency after it, also in nanoseconds.
+    answers: Vec<[f64; 2]>,
+    /// Reads after a rest, whether or not they were measured.
     probe_reads: usize,
-    last: Option<&'a Segment>,
 }
 
-impl<'a> Idle<'a> {
-    /// From the segments of a test. `None` while there are none.
-    pub(super) fn from_segments(segments: &[&'a Segment]) -> Self {
-        let calm = segments.iter().filter(|segment| own_name(segment) == CALM);
-        let usual = calm.filter_map(|segment| {
-            // The last quarter of them, when earlier work is done.
-            let all = latencies(segment);
-            quantile(&all[all.len() - all.len() / 4..], AWAKE)
-        });
-        let usual = usual.fold(f64::INFINITY, f64::min);
-        let rests_tried = segments.windows(3).filter_map(|three| {
-            let [before, gap, ask] = three else { return None };
-            if own_name(gap) != GAP || own_name(ask) != ASK {
-                return None;
-            }
-            // From the end of the last I/O before the rest to the first one after it.
-            let rest = ask.samples.first()?.sent.since(before.samples.last()?.done);
-            Some([rest.0 as f64, quantile(&latencies(ask), RESTED_SHARE)? / usual])
-        });
-        let rests = Rests::new(ASKING, rests_tried.collect());
-        let probe_reads = segments.iter().filter(|segment| own_name(segment) == ASK).count();
-        Self { rests, probe_reads, last: segments.last().copied() }
-    }
-
-    /// The next workload: keeps the drive awake until earlier work is done, leaves it idle, and reads.
+impl Idle {
+    /// Keeps the drive awake until earlier work is done, leaves it idle for longer and longer, and reads.
     /// `again` makes new work each time that collection has started and takes at least `lasts` nanoseconds,
-    /// if that is known. Reads keep to addresses that hold data.
-    pub(super) fn next(
-        &self,
-        holding: Range<u64>,
+    /// if that is known; it returns the addresses that hold data, to which reads keep, or none where no more can follow.
+    pub(super) fn measure<'a>(
+        &mut self,
+        steps: &mut Steps<'a>,
+        mut holding: Range<u64>,
         lasts: Option<f64>,
-        again: impl FnOnce() -> Option<Workload>,
-    ) -> Option<Workload> {
-        if self.probe_reads >= ASKS_MAX {
-            return None;
-        }
-        let last = self.last.map(own_name).unwrap_or_default();
-        let rest = self.rests.next(lasts)?;
-        match last {
-            CALM => Some(self.gap(rest)),
-            GAP => {
-                let stream = random_reads(holding, READ, 1);
-                let workload = Workload::new(ASK, Until::ops(READS.into()), vec![stream]);
-                Some(Workload { samples: READS, ..workload })
+        mut again: impl FnMut(&mut Steps<'a>) -> Result<Option<Range<u64>>, Ended>,
+    ) -> Result<(), Ended> {
+        let mut last = None;
+        while self.next(lasts).is_some() {
+            let before = match last {
+                // Nothing has started, and the reads have ended the rest.
+                Some(last) if self.rests().bracket().is_none() => last,
+                _ => {
+                    if last.is_some() {
+                        let Some(now) = again(steps)? else { break };
+                        holding = now;
+                    }
+                    let calm = steps.run(keep_awake(holding.clone()))?;
+                    // The last quarter of them, when earlier work is done.
+                    let all = latencies(calm);
+                    let usual = quantile(&all[all.len() - all.len() / 4..], AWAKE);
+                    self.usual = self.usual.into_iter().chain(usual).reduce(f64::min);
+                    calm
+                }
+            };
+            let Some(rest) = self.next(lasts) else { break };
+            // Some of it has passed since the last read.
+            let passed = before.samples.last().map(|sample| before.ended_at.since(sample.done));
+            let rest = Nanos(rest as u64).since(passed.unwrap_or(Nanos::ZERO));
+            steps.rest("idle", rest)?;
+            let stream = random_reads(holding.clone(), READ, 1);
+            let reads = steps.run(sampled("probe read", vec![stream], READS, None))?;
+            self.probe_reads += 1;
+            // From the end of the last I/O before the rest to the first one after it.
+            if let (Some(end), Some(begin)) = (before.samples.last(), reads.samples.first())
+                && let Some(latency) = quantile(&latencies(reads), RESTED_SHARE)
+            {
+                self.answers.push([begin.sent.since(end.done).0 as f64, latency]);
             }
-            ASK if self.rests.bracket().is_some() => again().or_else(|| Some(calm(holding))),
-            // Nothing has started, and the reads have ended the rest.
-            ASK => Some(self.gap(rest)),
-            _ => Some(calm(holding)),
+            last = Some(reads);
         }
+        Ok(())
     }
 
-    /// Leaves the drive idle for this many nanoseconds, some of which have passed since the last read.
-    fn gap(&self, rest: f64) -> Workload {
-        let passed = self.last.and_then(|last| Some(last.ended_at.since(last.samples.last()?.done)));
-        let left = Nanos(rest as u64).since(passed.unwrap_or(Nanos::ZERO));
-        Workload { name: GAP.into(), ..Workload::rest(left) }
+    /// The next rest to try, in nanoseconds.
+    fn next(&self, lasts: Option<f64>) -> Option<f64> {
+        self.rests().next(lasts).filter(|_| self.probe_reads < ASKS_MAX)
     }
 
-    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Option<Property> {
-        let longest = self.rests.longest()?;
-        self.rests.property(context).or_else(|| {
-            let reason = self.rests.without_effect()?;
+    fn rests(&self) -> Rests {
+        let usual = self.usual.unwrap_or(f64::INFINITY);
+        Rests::new(ASKING, self.answers.iter().map(|[rest, latency]| [*rest, latency / usual]).collect())
+    }
+
+    pub(super) fn property(&self, context: &Context<'_>) -> Option<Property> {
+        let rests = self.rests();
+        let longest = rests.longest()?;
+        rests.property(context).or_else(|| {
+            let reason = rests.without_effect()?;
             Some(match 2.0 * longest >= ASKING.longest && !context.is_busy() {
                 true => Property::absent(Key::IdleCollectionNs, 0.9, reason),
                 false => Property::undecided(Key::IdleCollectionNs, reason),
@@ -115,21 +113,14 @@ impl<'a> Idle<'a> {
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
-        self.rests.picture()
+        self.rests().picture()
     }
 }
 
-fn calm(holding: Range<u64>) -> Workload {
+fn keep_awake(holding: Range<u64>) -> Workload {
     let arrival = Arrival::Open { per_second: AWAKE_PER_S, inter_arrival: InterArrival::Even, depth_max: 4 };
-    let pattern = AccessPattern::Random(Region::bytes(holding));
-    let stream = Stream {
-        op: Mix::Only(Op::Read),
-        size: Size::fixed(READ),
-        pattern,
-        arrival,
-        data: DataClass::Random,
-    };
-    let workload = Workload::new(CALM, Until::elapsed(CALMING), vec![stream]);
+    let stream = Stream { arrival, ..random_reads(holding, READ, 1) };
+    let workload = Workload::new("keep-awake reads", Until::elapsed(CALMING), vec![stream]);
     Workload { samples: 2 * (AWAKE_PER_S * CALMING.as_secs_f64()) as u32, ..workload }
 }
 
@@ -208,7 +199,7 @@ impl Rests {
 
     /// When the work starts; undecided if answers contradict each other. `None` if nothing had started after
     /// any rest.
-    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Option<Property> {
+    pub(super) fn property(&self, context: &Context<'_>) -> Option<Property> {
         let key = Key::IdleCollectionNs;
         let (short, long) = self.bracket()?;
         let reason = match self.asking.work {

@@ -6,14 +6,14 @@
 //! they stay fast among reads of all addresses, and no cache is claimed.
 
 use likenew_core::findings::{Line, Series, Shape};
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Until, Workload};
 use likenew_stats::broken_line::{BrokenLine, Point, broken_line};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
-use super::experiment::{Experiment, ExperimentContext, Finding, own_name, random_reads};
+use super::experiment::{Context, Experiment, Finding, Steps, random_reads, sampled};
 use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;
@@ -52,38 +52,57 @@ impl Experiment for MapCache {
         "map-cache"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash")
-            || context.span < 4 * LEAST
-        {
-            return None;
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let mut windows = Vec::new();
+        let is_flash = context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash");
+        if is_flash && context.span >= 4 * LEAST {
+            let _ended = measure(context, steps, &mut windows);
         }
-        let ran = |window: u64| context.segments.iter().any(|segment| window_of(segment) == window);
-        let wanted = |window: u64, reads: u32| (!ran(window)).then(|| reading(context, window, reads));
-        if let Some(workload) = wanted(context.span, 2 * READS).or_else(|| wanted(LEAST, READS)) {
-            return Some(workload);
-        }
-        if is_same(context) != Some(false) {
-            return None;
-        }
-        if let Some(workload) = doublings(context.span).find_map(|window| wanted(window, READS)) {
-            return Some(workload);
-        }
-        let coarse: Vec<&Segment> =
-            context.segments.iter().copied().filter(|s| s.workload.samples <= 2 * READS).collect();
-        let covered = 1.0 / fit_line(&coarse)?.knee;
-        let closer = CLOSER.iter().map(|times| round_up(covered * times));
-        closer.filter(|window| *window < context.span).find_map(|window| wanted(window, CLOSER_READS))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let Some(is_same) = is_same(context) else { return Finding::default() };
-        let line = if is_same { None } else { fit_line(&context.segments) };
+        let Some(is_same) = is_same(&windows) else { return Finding::default() };
+        let line = if is_same { None } else { fit_line(&windows) };
         Finding::single(
-            property(context, is_same, line.as_ref()),
-            Some(("reads_by_window", picture(context, line))),
+            property(context, &windows, is_same, line.as_ref()),
+            Some(("reads_by_window", picture(&windows, line))),
         )
     }
+}
+
+/// Random reads within a window from the first address on.
+struct Window<'a> {
+    bytes: u64,
+    reads: &'a Segment,
+    point: Option<Point>,
+}
+
+/// Reads all addresses and the first ones, then, if these differ, the windows in between, and more where they tell most.
+fn measure<'a>(
+    context: &Context<'a>,
+    steps: &mut Steps<'a>,
+    windows: &mut Vec<Window<'a>>,
+) -> Result<(), Ended> {
+    let mut read = |windows: &mut Vec<Window<'a>>, bytes: u64, count: u32| {
+        let stream = random_reads(0..bytes, context.block().max(4096), 1);
+        let name = format!("window of {bytes}");
+        let reads = steps.run(sampled(name, vec![stream], count, Some(Nanos::from_secs(60))))?;
+        windows.push(Window { bytes, reads, point: point(bytes, reads) });
+        Ok(())
+    };
+    read(windows, context.span, 2 * READS)?;
+    read(windows, LEAST, READS)?;
+    if is_same(windows) != Some(false) {
+        return Ok(());
+    }
+    for bytes in doublings(context.span) {
+        read(windows, bytes, READS)?;
+    }
+    let Some(line) = fit_line(windows) else { return Ok(()) };
+    let covered = 1.0 / line.knee;
+    for bytes in CLOSER.map(|times| round_up(covered * times)) {
+        if bytes < context.span && windows.iter().all(|window| window.bytes != bytes) {
+            read(windows, bytes, CLOSER_READS)?;
+        }
+    }
+    Ok(())
 }
 
 /// Windows from twice the smallest, doubling.
@@ -100,17 +119,6 @@ fn round_up(bytes: f64) -> u64 {
     if rounded.is_power_of_two() { rounded + step } else { rounded }
 }
 
-fn reading(context: &ExperimentContext<'_>, window: u64, reads: u32) -> Workload {
-    let stream = random_reads(0..window, context.block().max(4096), 1);
-    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(u64::from(reads)) };
-    let workload = Workload::new(format!("window of {window}"), until, vec![stream]);
-    Workload { samples: reads, ..workload }
-}
-
-fn window_of(segment: &Segment) -> u64 {
-    own_name(segment).rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).unwrap_or(0)
-}
-
 /// Latencies of the second half of the reads, without those far longer than a miss.
 fn settled_times(segment: &Segment) -> Vec<f64> {
     let late = segment.samples[segment.samples.len() / 2..].iter();
@@ -119,26 +127,31 @@ fn settled_times(segment: &Segment) -> Vec<f64> {
     late.into_iter().filter(|latency| *latency <= limit).collect()
 }
 
-fn point(segment: &Segment) -> Option<Point> {
+fn point(window: u64, segment: &Segment) -> Option<Point> {
     let latencies = settled_times(segment);
     let (y, spread) = (mean(&latencies).filter(|mean| *mean > 0.0)?, standard_deviation(&latencies)?);
     let error = (spread / (latencies.len() as f64).sqrt()).hypot(ERROR_LEAST * y);
-    Some(Point { x: 1.0 / window_of(segment) as f64, y, error })
+    Some(Point { x: 1.0 / window as f64, y, error })
 }
 
 /// Whether reads of all addresses take as long as those of the first ones; `None` until that was measured.
-fn is_same(context: &ExperimentContext<'_>) -> Option<bool> {
-    let point_at = |window: u64| point(context.segments.iter().find(|segment| window_of(segment) == window)?);
-    let (all, first) = (point_at(context.span)?, point_at(LEAST)?);
+fn is_same(windows: &[Window<'_>]) -> Option<bool> {
+    let [all, first, ..] = windows else { return None };
+    let (all, first) = (all.point?, first.point?);
     Some((all.y - first.y).abs() < SAME * first.y + all.error.hypot(first.error))
 }
 
-fn fit_line(segments: &[&Segment]) -> Option<BrokenLine> {
-    let points: Vec<Point> = segments.iter().filter_map(|segment| point(segment)).collect();
+fn fit_line(windows: &[Window<'_>]) -> Option<BrokenLine> {
+    let points: Vec<Point> = windows.iter().filter_map(|window| window.point).collect();
     broken_line(&points)
 }
 
-fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&BrokenLine>) -> Property {
+fn property(
+    context: &Context<'_>,
+    windows: &[Window<'_>],
+    is_same: bool,
+    line: Option<&BrokenLine>,
+) -> Property {
     let key = Key::MapCacheBytes;
     let noise = context.inferences.noise().copied().unwrap_or_default();
     if is_same {
@@ -155,47 +168,41 @@ fn property(context: &ExperimentContext<'_>, is_same: bool, line: Option<&Broken
     let interval = (1.0 / line.knee_interval.high / wider, 1.0 / line.knee_interval.low * wider);
     let reason = wording::slower_windows(Latency(line.level), Latency(line.rise), covered);
     let unsure = interval.1 / interval.0;
-    let is_bent = line.misfit > MISFIT_MAX || distance(context, line) > BENT_MAX * line.rise;
+    let is_bent = line.misfit > MISFIT_MAX || distance(windows, line) > BENT_MAX * line.rise;
     if is_bent || unsure > UNSURE_MAX || context.is_busy() && unsure > 1.15 {
         return Property::undecided(key, wording::poor_fit(reason));
     }
-    if !reaches_the_start(context, line, covered) {
+    if !reaches_the_start(&windows[0], line, covered) {
         return Property::undecided(key, wording::fast_start());
     }
     Property::number(key, covered, interval, 0.95, reason)
 }
 
 /// Distance of the farthest point from the line.
-fn distance(context: &ExperimentContext<'_>, line: &BrokenLine) -> f64 {
-    let points = context.segments.iter().filter_map(|segment| point(segment));
+fn distance(windows: &[Window<'_>], line: &BrokenLine) -> f64 {
+    let points = windows.iter().filter_map(|window| window.point);
     points.map(|point| (point.y - line.at(point.x)).abs()).fold(0.0, f64::max)
 }
 
 /// Whether the addresses that the cache would cover take as long as all others when all are read.
-fn reaches_the_start(context: &ExperimentContext<'_>, line: &BrokenLine, covered: f64) -> bool {
-    let Some(all) = context.segments.iter().find(|segment| window_of(segment) == context.span) else {
-        return false;
-    };
-    let late = &all.samples[all.samples.len() / 2..];
+fn reaches_the_start(all: &Window<'_>, line: &BrokenLine, covered: f64) -> bool {
+    let late = &all.reads.samples[all.reads.samples.len() / 2..];
     let at_start = late.iter().filter(|sample| (sample.offset as f64) < covered);
     let at_start: Vec<f64> = at_start.map(|sample| sample.latency().0 as f64).collect();
     mean(&at_start).is_some_and(|start| {
-        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / context.span as f64) - line.level)
+        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / all.bytes as f64) - line.level)
     })
 }
 
-fn picture(context: &ExperimentContext<'_>, line: Option<BrokenLine>) -> Series {
-    let mut points: Vec<[f64; 2]> = context
-        .segments
-        .iter()
-        .filter_map(|segment| Some([window_of(segment) as f64, point(segment)?.y]))
-        .collect();
+fn picture(windows: &[Window<'_>], line: Option<BrokenLine>) -> Series {
+    let point = |window: &Window<'_>| Some([window.bytes as f64, window.point?.y]);
+    let mut points: Vec<[f64; 2]> = windows.iter().filter_map(point).collect();
     points.sort_by(|first, other| first[0].total_cmp(&other[0]));
     let predicted = line.map(|line| {
         let at = points.iter().map(|[window, _]| [*window, line.at(1.0 / window)]);
         Line::new("predicted for a cache", at.collect())
     });
-    let windows = axis("window", "bytes").logarithmic();
-    Series::new(wording::READS_BY_WINDOW, Shape::Line, windows, axis("latency", "ns"))
+    let window = axis("window", "bytes").logarithmic();
+    Series::new(wording::READS_BY_WINDOW, Shape::Line, window, axis("latency", "ns"))
         .lines([Some(Line::new("measured", points)), predicted].into_iter().flatten())
 }

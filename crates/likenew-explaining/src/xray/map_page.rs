@@ -6,16 +6,16 @@
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::DataClass;
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::{Latency, Share};
 use likenew_core::region::Region;
-use likenew_core::workload::{AccessPattern, Workload};
+use likenew_core::workload::AccessPattern;
 use likenew_stats::summary::quantile;
 
-use super::comparison::{MedianComparison, write_in_order};
-use super::experiment::{Experiment, ExperimentContext, Finding};
+use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property};
 use super::wording;
-use super::writing::{synced_times, synced_writes};
+use super::writing::{MedianComparison, synced_times, synced_writes, write_in_order};
 use likenew_procedure_support::series::axis;
 
 /// Small, so that the logs of block maps have room for all of it.
@@ -36,9 +36,6 @@ const MOST: f64 = 0.9;
 const IN_ORDER: u64 = 4 << 20;
 /// Most bytes written by this test.
 const WRITTEN: u64 = 16 << 20;
-/// The order of aligned and shifted writes; and the name of a second round.
-const SHIFTED: [bool; 2] = [false, true];
-const REPEAT_SUFFIX: &str = " again";
 /// The search ends after this many longer lengths for which alignment does not matter.
 const INDIFFERENT: usize = 2;
 
@@ -50,43 +47,16 @@ impl Experiment for MapPageExperiment {
         "map-page"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if refusal(context).is_some() {
-            return None;
-        }
-        if context.segments.is_empty() {
-            return Some(write_in_order("write", 0..AREA + u64::from(LONGEST), DataClass::Random));
-        }
-        let pairs = pairs(context);
-        if is_enough(&pairs) {
-            // Garbage collection may have come in between, so it has to show twice.
-            let (found, _) = pairs.iter().rfind(|(_, compared)| costs(compared))?;
-            return SHIFTED.into_iter().find_map(|shifted| {
-                let name = name(*found, shifted, REPEAT_SUFFIX);
-                context.segment(&name).is_none().then(|| placed_writes(name, *found, shifted))
-            });
-        }
-        let all = lengths(context).flat_map(|length| SHIFTED.map(|shifted| (length, shifted)));
-        let mut left =
-            all.filter(|(length, shifted)| context.segment(&name(*length, *shifted, "")).is_none());
-        if let Some((length, shifted)) = left.next() {
-            return Some(placed_writes(name(length, shifted, ""), length, shifted));
-        }
-        let in_order = |length: &u32| context.segment(&format!("in order {length}")).is_none();
-        let block = short_lengths(context).find(in_order)?;
-        let place = AccessPattern::Sequential(Region::bytes(0..IN_ORDER));
-        Some(synced_writes(format!("in order {block}"), block, place, WRITES))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         if let Some(property) = refusal(context) {
             return Finding::single(property, None);
         }
-        let pairs = pairs(context);
+        let (mut pairs, mut in_order) = (Vec::new(), Vec::new());
+        let _ended = measure(context, steps, &mut pairs, &mut in_order);
         if pairs.is_empty() {
             return Finding::default();
         }
-        let (in_order, property) = (in_order(context), infer_property(&pairs));
+        let property = infer_property(&pairs);
         if property.value().is_none() && !in_order.is_empty() {
             let property = infer_sequential(&in_order);
             let picture = picture_in_order(&in_order, &property);
@@ -97,64 +67,75 @@ impl Experiment for MapPageExperiment {
     }
 }
 
-/// Why the mapping unit cannot be tested here; `None` if it can.
-fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
-    let undecided = |reason| Some(Property::undecided(Key::MapPageBytes, reason));
-    match context.inferences.word(Key::Medium) {
-        None => undecided(wording::medium_unknown()),
-        Some(medium) if medium != "flash" => undecided(wording::only_flash()),
-        _ if context.segments.is_empty() && !context.may_write(WRITTEN) => {
-            undecided(context.write_refusal(WRITTEN))
+/// Compares aligned and shifted writes of growing length until alignment no longer matters. Where it never does, writes sequentially.
+///
+/// Puts the length of the writes, and aligned compared with shifted ones, into `pairs`, and the length of sequential writes, with the
+/// latency of one until it is flushed, into `in_order`.
+fn measure(
+    context: &Context<'_>,
+    steps: &mut Steps<'_>,
+    pairs: &mut Vec<(u32, MedianComparison)>,
+    in_order: &mut Vec<(u32, f64)>,
+) -> Result<(), Ended> {
+    steps.run(write_in_order("write", 0..AREA + u64::from(LONGEST), DataClass::Random))?;
+    let mut lengths = lengths(context);
+    let mut repeated = Vec::new();
+    loop {
+        if is_enough(pairs) {
+            // Garbage collection may have come in between, so it has to show twice.
+            let found = pairs.iter().rposition(|(_, compared)| costs(compared)).expect("one is enough");
+            let length = pairs[found].0;
+            if repeated.contains(&length) {
+                return Ok(());
+            }
+            repeated.push(length);
+            if let Some(again) = compare(steps, length, " again")? {
+                pairs[found].1 = again;
+            }
+        } else if let Some(length) = lengths.next() {
+            pairs.extend(compare(steps, length, "")?.map(|compared| (length, compared)));
+        } else {
+            break;
         }
-        _ if context.evidence.identity.kind == Kind::Folder
-            && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA) =>
-        {
-            undecided(wording::short_files())
-        }
-        _ => None,
     }
+    for length in short_lengths(context) {
+        let place = AccessPattern::Sequential(Region::bytes(0..IN_ORDER));
+        let writes = steps.run(synced_writes(format!("in order {length}"), length, place, WRITES))?;
+        // The first ones still wait for earlier writes. With half-pages, one continues the page and the next
+        // writes it again.
+        let time = synced_times(writes).get(FIRST..).and_then(|times| quantile(times, MOST));
+        in_order.extend(time.filter(|time| *time > 0.0).map(|time| (length, time)));
+    }
+    Ok(())
+}
+
+/// Writes at multiples of the length, compared with writes shifted by half of it.
+fn compare(steps: &mut Steps<'_>, length: u32, suffix: &str) -> Result<Option<MedianComparison>, Ended> {
+    let mut write = |name: &str, shift: u64| {
+        let place = AccessPattern::Random(Region::bytes(shift..AREA + shift));
+        steps.run(synced_writes(format!("{name} {length}{suffix}"), length, place, WRITES)).map(synced_times)
+    };
+    let aligned = write("aligned", 0)?;
+    Ok(MedianComparison::from_times(&aligned, &write("shifted", u64::from(length / 2))?))
+}
+
+/// Why the mapping unit cannot be tested here; `None` if it can.
+fn refusal(context: &Context<'_>) -> Option<Property> {
+    let is_short = context.evidence.identity.kind == Kind::Folder
+        && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA);
+    let short = || is_short.then(|| Property::undecided(Key::MapPageBytes, wording::short_files()));
+    context.flash_refusal(Key::MapPageBytes, WRITTEN).or_else(short)
 }
 
 /// Lengths that can be shifted by half.
-fn lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+fn lengths(context: &Context<'_>) -> impl Iterator<Item = u32> + use<> {
     let shortest = 2 * context.block();
     std::iter::successors(Some(shortest), |length| Some(2 * length)).take_while(|length| *length <= LONGEST)
 }
 
 /// Lengths from long to the shortest possible.
-fn short_lengths(context: &ExperimentContext<'_>) -> impl Iterator<Item = u32> + use<> {
+fn short_lengths(context: &Context<'_>) -> impl Iterator<Item = u32> + use<> {
     std::iter::once(context.block()).chain(lengths(context))
-}
-
-/// Length of sequential writes, and the latency of one until it is flushed.
-fn in_order(context: &ExperimentContext<'_>) -> Vec<(u32, f64)> {
-    let time = |length: u32| {
-        let times = synced_times(context.segment(&format!("in order {length}"))?);
-        // The first ones still wait for earlier writes. With half-pages, one continues the page and the next
-        // writes it again.
-        Some((length, quantile(times.get(FIRST..)?, MOST).filter(|time| *time > 0.0)?))
-    };
-    short_lengths(context).filter_map(time).collect()
-}
-
-fn name(length: u32, shifted: bool, round: &str) -> String {
-    format!("{} {length}{round}", if shifted { "shifted" } else { "aligned" })
-}
-
-/// Writes at multiples of their length, or shifted by half of it.
-fn placed_writes(name: String, length: u32, shifted: bool) -> Workload {
-    let shift = if shifted { u64::from(length / 2) } else { 0 };
-    synced_writes(name, length, AccessPattern::Random(Region::bytes(shift..AREA + shift)), WRITES)
-}
-
-/// Length of the writes, and aligned compared with shifted ones.
-fn pairs(context: &ExperimentContext<'_>) -> Vec<(u32, MedianComparison)> {
-    let pair = |length: u32, round| {
-        let times = |shifted| context.segment(&name(length, shifted, round)).map(synced_times);
-        MedianComparison::from_times(&times(false)?, &times(true)?)
-    };
-    let newest = |length| Some((length, pair(length, REPEAT_SUFFIX).or_else(|| pair(length, ""))?));
-    lengths(context).filter_map(newest).collect()
 }
 
 fn costs(compared: &MedianComparison) -> bool {

@@ -13,19 +13,21 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Op;
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
+use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Workload};
 use likenew_stats::stalls::{Spikes, spikes};
 use likenew_stats::summary::median;
 
-use super::comparison::{MedianComparison, reads_of_both};
-use super::experiment::{Experiment, ExperimentContext, Finding, bytes_written};
+use super::experiment::{
+    Context, Experiment, Finding, Shared, Steps, bytes_written, is_of, sequential_writes,
+};
 use super::property::{Key, Property};
 use super::wording::{self, MergeTimes};
-use super::writing::{synced_times, synced_writes};
+use super::writing::{MedianComparison, reads_of_both, synced_times, synced_writes};
 use super::{fill, old_data};
 use likenew_procedure_support::series::axis;
 
@@ -35,19 +37,16 @@ const TRIES: [(u32, u64); 4] =
     [(16 << 10, 16 << 20), (64 << 10, 64 << 20), (16 << 10, 64 << 20), (64 << 10, 192 << 20)];
 /// One more of them on a full drive.
 const TRY_WHEN_FULL: (u32, u64) = TRIES[TRIES.len() - 1];
-/// Rounds of single writes: as found, on a stretch of an empty drive, and when it is full.
-const ROUNDS: [&str; 3] = ["", ON_STRETCH, WHEN_FULL];
+/// Names of rounds of single writes: on a stretch of an empty drive, and when it is full. That of the drive as found has none.
 const ON_STRETCH: &str = " on a stretch";
 const WHEN_FULL: &str = " when full";
 /// Reads that tell whether the drive is empty, of what this run wrote and of what it found.
-const READS: &str = "reads";
 const READS_EACH: u32 = 64;
 const READ: u32 = 4096;
 /// Share by which reads that skip the flash are faster, at least. Chosen: reading flash adds more than that.
 const EMPTY: f64 = 0.07;
 /// The stretch of an empty drive that is written, as a share of the span, and at most in bytes. Chosen: it
 /// holds more clusters than most maps have log blocks.
-const STRETCH: &str = "stretch";
 const STRETCH_SHARE: u64 = 16;
 const STRETCH_MOST: u64 = 1 << 30;
 const DEPTH: u32 = 4;
@@ -76,9 +75,6 @@ const CLUSTERS_MOST: u64 = 256;
 const CLUSTERS_SHARE: u64 = 16;
 /// Confidence in merges of unknown clusters before the drive was full, in 0..1. Chosen: no claim.
 const UNLOCATED: f64 = 0.8;
-/// Name of the sequential writes that search for pauses, and of those that complete the clusters.
-const TRY: &str = "in order ";
-const CLUSTERS: &str = "clusters";
 /// Bytes before the addresses that were read as found: as much as the largest cluster, so that whole clusters
 /// cover them.
 const BEFORE: u64 = 16 << 20;
@@ -93,67 +89,240 @@ impl Experiment for MappingExperiment {
         NAME
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if refusal(context).is_some() {
-            return None;
-        }
-        let merges = Times::of_last(context).is_some_and(|times| times.merge() > 0.0);
-        let search = || if merges { clusters_workload(context) } else { None };
-        search().or_else(|| round_workload(context))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        if let Some(property) = refusal(context) {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        if let Some(property) = context.flash_refusal(Key::Mapping, WRITTEN) {
             return Finding::single(property, None);
         }
-        let Some(times) = Times::of_last(context) else { return Finding::default() };
-        let cluster = cluster(context);
-        let is_full = context.segment(&format!("wide{WHEN_FULL}")).is_some();
-        // Collection on a page map may look like merges, but not of clusters.
-        let is_sure = is_full || times.merge() == 0.0 || cluster.is_some();
-        let mapping = infer_property(&times, is_full);
-        let mapping = if is_sure { mapping } else { mapping.at_most(UNLOCATED) };
-        let is_known = mapping.is_known();
-        let mut pictures = vec![("writes_in_places", places(context, &times))];
-        let mut properties = vec![mapping];
-        if let Some(cluster) = cluster.filter(|_| is_known && times.merge() > 0.0) {
-            properties.push(erase_unit(&cluster, f64::from(page(context))));
-            let last = tries(context).last();
-            pictures.extend(last.map(|segment| ("pauses_in_order", pauses(segment, &cluster))));
-        }
-        Finding { properties, pictures, ..Finding::default() }
+        let mut search = Search::new(context);
+        let _ended = search.measure(context, steps);
+        search.finding(context)
     }
 }
 
-/// The next single writes of a round: sequential ones, the first page of the first cluster again and again,
-/// and random ones over what holds data.
-fn round_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
-    if is_located(context) {
-        return None;
+/// The search for merges.
+struct Search<'a> {
+    page: u32,
+    /// Rounds of single writes that were begun.
+    rounds: Vec<Round<'a>>,
+    /// Whether the drive was found empty.
+    is_empty: bool,
+    /// Bytes that the drive took of the stretch.
+    stretch: Option<u64>,
+    /// Sequential writes that search for pauses.
+    tries: Vec<&'a Segment>,
+    /// The end of what was written sequentially.
+    written_end: Option<u64>,
+    /// The pauses of the last sequential writes, if they are regular.
+    cluster: Option<Spikes>,
+    /// Writes at the first pages of clusters, and at random within a cluster.
+    heads: Option<&'a Segment>,
+    narrow: Option<&'a Segment>,
+}
+
+/// Single writes: sequential ones, the first page of the first cluster again and again, and random ones over what holds data.
+struct Round<'a> {
+    name: &'static str,
+    follow: &'a Segment,
+    first: &'a Segment,
+    wide: &'a Segment,
+}
+
+impl<'a> Search<'a> {
+    fn new(context: &Context<'_>) -> Self {
+        Self {
+            page: context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32),
+            rounds: Vec::new(),
+            is_empty: false,
+            stretch: None,
+            tries: Vec::new(),
+            written_end: None,
+            cluster: None,
+            heads: None,
+            narrow: None,
+        }
     }
-    if context.segment("wide").is_some() && context.segment(READS).is_none() {
-        let found = old_data::window(context.span);
-        let start = followed_from(context.span);
-        let written = start..start + u64::from(FEW * 2 * page(context));
-        return Some(reads_of_both(READS, [found, written], READ.max(context.block()), READS_EACH));
+
+    /// Goes through rounds until merges are found and located.
+    fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let mut has_read = false;
+        loop {
+            if self.rounds.last().is_some_and(|round| round.name.is_empty()) && !has_read {
+                self.is_empty = self.is_found_empty(context, steps)?;
+                has_read = true;
+            }
+            if let Some(stretch) = self.stretch_of_empty(context, steps) {
+                let written = self.write_in_order(steps, "stretch", 128 << 10, 0..stretch, 0)?;
+                // One that a failing drive did not take holds nothing.
+                self.stretch = Some(bytes_written(written));
+            }
+            let (name, filled) = self.ready_round(context, steps);
+            if self.rounds.iter().any(|round| round.name == name) {
+                return Ok(());
+            }
+            let round = self.write_round(steps, name, filled)?;
+            self.rounds.push(round);
+            if self.has_merges() {
+                self.search_clusters(context, steps)?;
+                if self.cluster.is_some() && self.has_merges() {
+                    return Ok(());
+                }
+            }
+        }
     }
-    if let Some(stretch) = stretch_of_empty(context).filter(|_| context.segment(STRETCH).is_none()) {
-        return Some(in_order(STRETCH, 128 << 10, 0..stretch, 0));
-    }
-    let (round, filled) = round(context);
-    let page = page(context);
-    let (follow, first, wide) = (format!("follow{round}"), format!("first{round}"), format!("wide{round}"));
-    if context.segment(&follow).is_none() {
+
+    fn write_round(
+        &self,
+        steps: &mut Steps<'a>,
+        name: &'static str,
+        filled: u64,
+    ) -> Result<Round<'a>, Ended> {
+        let page = self.page;
         let start = followed_from(filled);
         let place = AccessPattern::Sequential(Region::bytes(start..start + FOLLOWED.min(filled - start)));
-        return Some(synced_writes(follow, 2 * page, place, FEW));
-    }
-    if context.segment(&first).is_none() {
+        let follow = steps.run(synced_writes(format!("follow{name}"), 2 * page, place, FEW))?;
         let place = AccessPattern::Sequential(Region::bytes(0..u64::from(2 * page)));
-        return Some(synced_writes(first, 2 * page, place, FEW));
+        let first = steps.run(synced_writes(format!("first{name}"), 2 * page, place, FEW))?;
+        let place = AccessPattern::Random(Region::bytes(0..filled));
+        let wide = steps.run(synced_writes(format!("wide{name}"), page, place, HEADS))?;
+        Ok(Round { name, follow, first, wide })
     }
-    let place = AccessPattern::Random(Region::bytes(0..filled));
-    context.segment(&wide).is_none().then(|| synced_writes(wide, page, place, HEADS))
+
+    /// Whether reads of what was found take less time than those of what this run wrote.
+    fn is_found_empty(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<bool, Ended> {
+        let start = followed_from(context.span);
+        let areas = [old_data::window(context.span), start..start + u64::from(FEW * 2 * self.page)];
+        let reads = steps.run(reads_of_both("reads", areas, READ.max(context.block()), READS_EACH))?;
+        Ok(MedianComparison::in_segment(reads).is_some_and(|reads| reads.is_less(EMPTY)))
+    }
+
+    /// Bytes to write on a drive that was found empty and will be emptied before it is filled.
+    fn stretch_of_empty(&self, context: &Context<'_>, steps: &Steps<'_>) -> Option<u64> {
+        let bytes = (context.span / STRETCH_SHARE).min(STRETCH_MOST) / (1 << 20) * (1 << 20);
+        let is_wanted =
+            self.is_empty && self.stretch.is_none() && context.loses_writes() && context.is_whole();
+        (is_wanted && bytes > 0 && steps.may_write(bytes)).then_some(bytes)
+    }
+
+    /// The round that the drive is ready for, and the bytes from the first address on that may hold data.
+    fn ready_round(&self, context: &Context<'_>, steps: &Steps<'_>) -> (&'static str, u64) {
+        // A fill that is going on must not be interrupted.
+        let is_ready = is_full(context, steps.before()) && !fill::is_going_on(steps.before());
+        match self.stretch.filter(|bytes| *bytes >= 1 << 20) {
+            _ if is_ready => (WHEN_FULL, context.span),
+            Some(bytes) => (ON_STRETCH, bytes),
+            None => ("", context.span),
+        }
+    }
+
+    fn has_merges(&self) -> bool {
+        self.times().is_some_and(|times| times.merge() > 0.0)
+    }
+
+    fn is_round_of_full(&self) -> bool {
+        self.rounds.iter().any(|round| round.name == WHEN_FULL)
+    }
+
+    /// Writes sequentially until pauses show clusters, then at their beginnings and within one of them.
+    fn search_clusters(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let page = self.page;
+        while self.cluster.is_none() {
+            let tried = self.tries.len();
+            let more = (tried == TRIES.len() && self.is_round_of_full()).then_some(&TRY_WHEN_FULL);
+            let Some((block, bytes)) = TRIES.get(tried).or(more) else { return Ok(()) };
+            let start = self.start(context);
+            let bytes = (*bytes).min(context.span - start).min(context.span / 2);
+            if !steps.may_write(bytes) {
+                return Ok(());
+            }
+            let name = format!("in order {}", tried + 1);
+            let area = start..start + bytes;
+            let writes = self.write_in_order(steps, &name, *block, area, SAMPLES_MAX)?;
+            self.tries.push(writes);
+            self.cluster = find_cluster(writes, f64::from(page));
+        }
+        let Some(cluster) = &self.cluster else { return Ok(()) };
+        let step = step(cluster, page);
+        let first = self.start(context).next_multiple_of(step);
+        let count = (context.span / CLUSTERS_SHARE / step).clamp(CLUSTERS_LEAST, CLUSTERS_MOST);
+        let stretch = first..first + step * count.min((context.span - first) / step);
+        if let Some(rest) = self.unwritten(context, &stretch)
+            && steps.may_write(rest.end - rest.start)
+        {
+            self.write_in_order(steps, "clusters", 128 << 10, rest, 0)?;
+        }
+        let place = AccessPattern::Strided { region: Region::bytes(stretch), step };
+        self.heads = Some(steps.run(synced_writes("heads", 2 * page, place, HEADS))?);
+        let pages = (step / u64::from(page) * 7 / 8).clamp(2, 64);
+        let place = AccessPattern::Random(Region::bytes(first..first + pages * u64::from(page)));
+        self.narrow = Some(steps.run(synced_writes("narrow", page, place, 2 * FEW))?);
+        Ok(())
+    }
+
+    fn write_in_order(
+        &mut self,
+        steps: &mut Steps<'a>,
+        name: &str,
+        block: u32,
+        range: Range<u64>,
+        samples: u32,
+    ) -> Result<&'a Segment, Ended> {
+        self.written_end = self.written_end.max(Some(range.end));
+        steps.run(Workload { samples, ..sequential_writes(name, range, block, DEPTH) })
+    }
+
+    /// Where the search for clusters begins: on the stretch of an empty drive, or around the addresses that were
+    /// read as they were found, so that old data can be compared with new.
+    fn start(&self, context: &Context<'_>) -> u64 {
+        match self.stretch {
+            Some(_) => 0,
+            None => old_data::window(context.span).start.saturating_sub(BEFORE) / (1 << 20) * (1 << 20),
+        }
+    }
+
+    /// The part of some clusters that was not written sequentially.
+    fn unwritten(&self, context: &Context<'_>, clusters: &Range<u64>) -> Option<Range<u64>> {
+        let block = 128 << 10;
+        let from = (self.written_end? / block * block).max(clusters.start);
+        let to = clusters.end.next_multiple_of(block).min(context.span / block * block);
+        (from < to).then_some(from..to)
+    }
+
+    /// Of the last round.
+    fn times(&self) -> Option<Times> {
+        let time = |segment: &Segment| {
+            let times = synced_times(segment);
+            median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
+        };
+        let Round { follow, first, wide, .. } = self.rounds.last()?;
+        Some(Times {
+            follow: time(follow)?,
+            first: time(first)?,
+            wide: time(wide)?,
+            heads: self.heads.and_then(time),
+            narrow: self.narrow.and_then(time),
+        })
+    }
+
+    fn finding(self, context: &Context<'_>) -> Finding {
+        let Some(times) = self.times() else { return Finding::default() };
+        let is_full_round = self.is_round_of_full();
+        // Collection on a page map may look like merges, but not of clusters.
+        let is_sure = is_full_round || times.merge() == 0.0 || self.cluster.is_some();
+        let mapping = infer_property(&times, is_full_round);
+        let mapping = if is_sure { mapping } else { mapping.at_most(UNLOCATED) };
+        let is_known = mapping.is_known();
+        let mut pictures = vec![("writes_in_places", places(self.page, &times))];
+        let mut properties = vec![mapping];
+        if let Some(cluster) = self.cluster.as_ref().filter(|_| is_known && times.merge() > 0.0) {
+            properties.push(erase_unit(cluster, f64::from(self.page)));
+            pictures.extend(self.tries.last().map(|last| ("pauses_in_order", pauses(last, cluster))));
+        }
+        let clusters = match is_full(context, &context.evidence.segments) {
+            true => Some(0..context.span),
+            false => self.written_end.map(|end| self.start(context)..end),
+        };
+        Finding { properties, pictures, shared: Shared { clusters, ..Shared::default() } }
+    }
 }
 
 /// Where sequential single writes begin: in the middle of what holds data.
@@ -161,130 +330,23 @@ fn followed_from(filled: u64) -> u64 {
     filled / 2 / (1 << 20) * (1 << 20)
 }
 
-/// Bytes to write on a drive that was found empty and will be emptied before it is filled.
-fn stretch_of_empty(context: &ExperimentContext<'_>) -> Option<u64> {
-    let reads = MedianComparison::in_segment(context.segment(READS)?)?;
-    let bytes = (context.span / STRETCH_SHARE).min(STRETCH_MOST) / (1 << 20) * (1 << 20);
-    let is_wanted = reads.is_less(EMPTY) && context.loses_writes() && context.is_whole();
-    (is_wanted && bytes > 0 && context.may_write(bytes)).then_some(bytes)
-}
-
-/// Whether merges were found, and what they merge.
-fn is_located(context: &ExperimentContext<'_>) -> bool {
-    Times::of_last(context).is_some_and(|times| times.merge() > 0.0) && cluster(context).is_some()
-}
-
-/// The round that the drive is ready for, and the bytes from the first address on that may hold data.
-fn round(context: &ExperimentContext<'_>) -> (&'static str, u64) {
-    // A fill that is going on must not be interrupted.
-    let is_filling = !fill::pieces(context).is_empty() && !fill::is_filled_whole(context);
-    // One that a failing drive did not take holds nothing.
-    let stretch = context.segment(STRETCH).map(bytes_written).filter(|bytes| *bytes >= 1 << 20);
-    match stretch {
-        _ if is_full(context) && !is_filling => (WHEN_FULL, context.span),
-        Some(bytes) => (ON_STRETCH, bytes),
-        None => ("", context.span),
-    }
-}
-
-/// The next workload of the search for clusters, once single writes were merged.
-fn clusters_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let page = page(context);
-    let attempts = tries(context).count();
-    let Some(cluster) = cluster(context) else {
-        let attempt = match context.segment(&format!("wide{WHEN_FULL}")) {
-            Some(_) if attempts == TRIES.len() => Some(&TRY_WHEN_FULL),
-            _ => TRIES.get(attempts),
-        };
-        let (block, bytes) = *attempt?;
-        let start = start(context);
-        let bytes = bytes.min(context.span - start).min(context.span / 2);
-        let name = format!("{TRY}{}", attempts + 1);
-        return context.may_write(bytes).then(|| in_order(&name, block, start..start + bytes, SAMPLES_MAX));
-    };
-    let step = step(&cluster, page);
-    let first = start(context).next_multiple_of(step);
-    let count = (context.span / CLUSTERS_SHARE / step).clamp(CLUSTERS_LEAST, CLUSTERS_MOST);
-    let stretch = first..first + step * count.min((context.span - first) / step);
-    if let Some(rest) = unwritten(context, &stretch)
-        && context.segment(CLUSTERS).is_none()
-        && context.may_write(rest.end - rest.start)
-    {
-        return Some(in_order(CLUSTERS, 128 << 10, rest, 0));
-    }
-    if context.segment("heads").is_none() {
-        let place = AccessPattern::Strided { region: Region::bytes(stretch), step };
-        return Some(synced_writes("heads", 2 * page, place, HEADS));
-    }
-    let pages = (step / u64::from(page) * 7 / 8).clamp(2, 64);
-    let place = AccessPattern::Random(Region::bytes(first..first + pages * u64::from(page)));
-    context.segment("narrow").is_none().then(|| synced_writes("narrow", page, place, 2 * FEW))
-}
-
-/// Where the search for clusters begins: on the stretch of an empty drive, or around the addresses that were
-/// read as they were found, so that old data can be compared with new.
-fn start(context: &ExperimentContext<'_>) -> u64 {
-    match context.segment_of_any(&format!("{NAME}: {STRETCH}")) {
-        Some(_) => 0,
-        None => old_data::window(context.span).start.saturating_sub(BEFORE) / (1 << 20) * (1 << 20),
-    }
-}
-
 fn step(cluster: &Spikes, page: u32) -> u64 {
     (cluster.period / f64::from(page)).round() as u64 * u64::from(page)
 }
 
-/// The part of some clusters that was not written sequentially.
-fn unwritten(context: &ExperimentContext<'_>, clusters: &Range<u64>) -> Option<Range<u64>> {
-    let block = 128 << 10;
-    let from = (written_end(context)? / block * block).max(clusters.start);
-    let to = clusters.end.next_multiple_of(block).min(context.span / block * block);
-    (from < to).then_some(from..to)
-}
-
-/// The end of what this test wrote sequentially.
-fn written_end(context: &ExperimentContext<'_>) -> Option<u64> {
-    let is_written = |segment: &&Segment| {
-        let name = segment.workload.name.strip_prefix(NAME).and_then(|name| name.strip_prefix(": "));
-        name.is_some_and(|name| name.starts_with(TRY) || [STRETCH, CLUSTERS].contains(&name))
-    };
-    let end = |segment: &Segment| {
-        let region = segment.workload.streams.first()?.pattern.region();
-        let region = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
-        Some(region.end)
-    };
-    context.evidence.segments.iter().filter(is_written).filter_map(end).max()
-}
-
 /// Clusters that hold data: their first address, the length of one and how many.
-pub(super) fn clusters(context: &ExperimentContext<'_>) -> Option<(u64, u64, u64)> {
+pub(super) fn clusters(context: &Context<'_>) -> Option<(u64, u64, u64)> {
     let unit = context.inferences.number(Key::EraseUnitBytes)?;
-    let page = page(context);
-    let step = ((unit / f64::from(page)).round() as u64 * u64::from(page)).max(1);
-    if is_full(context) {
-        return Some((0, step, context.span / step));
-    }
-    let first = start(context).next_multiple_of(step);
-    let end = written_end(context)?;
-    Some((first, step, end.checked_sub(first)? / step))
-}
-
-/// Why the mapping cannot be tested here; `None` if it can.
-fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
-    let undecided = |reason| Some(Property::undecided(Key::Mapping, reason));
-    match context.inferences.word(Key::Medium) {
-        None => undecided(wording::medium_unknown()),
-        Some(medium) if medium != "flash" => undecided(wording::only_flash()),
-        _ if context.segments.is_empty() && !context.may_write(WRITTEN) => {
-            undecided(context.write_refusal(WRITTEN))
-        }
-        _ => None,
-    }
+    let page = context.inferences.number(Key::MapPageBytes).unwrap_or(f64::from(PAGE)) as u64;
+    let step = ((unit / page as f64).round() as u64 * page).max(1);
+    let area = context.inferences.shared.clusters.clone()?;
+    let first = area.start.next_multiple_of(step);
+    Some((first, step, area.end.checked_sub(first)? / step))
 }
 
 /// Whether other tests of this run wrote the whole span sequentially.
-fn is_full(context: &ExperimentContext<'_>) -> bool {
-    let others = context.evidence.segments.iter().filter(|segment| !is_own(segment));
+fn is_full(context: &Context<'_>, segments: &[Segment]) -> bool {
+    let others = segments.iter().filter(|segment| !is_of(NAME, segment));
     let in_order = others.filter(|segment| {
         let forward = |stream: &Stream| {
             matches!(stream.pattern, AccessPattern::Sequential(_)) && stream.op == Mix::Only(Op::Write)
@@ -292,29 +354,6 @@ fn is_full(context: &ExperimentContext<'_>) -> bool {
         segment.workload.streams.len() == 1 && segment.workload.streams.iter().all(forward)
     });
     in_order.map(bytes_written).sum::<u64>() >= context.span - context.span / 50
-}
-
-fn page(context: &ExperimentContext<'_>) -> u32 {
-    context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
-}
-
-fn in_order(name: &str, block: u32, range: Range<u64>, samples: u32) -> Workload {
-    let bytes = range.end - range.start;
-    let place = AccessPattern::Sequential(Region::bytes(range));
-    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
-    Workload { samples, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
-}
-
-fn is_own(segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
-}
-
-fn is_try(segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(NAME).is_some_and(|name| name.starts_with(": in order "))
-}
-
-fn tries<'a>(context: &ExperimentContext<'a>) -> impl Iterator<Item = &'a Segment> + use<'a> {
-    context.evidence.segments.iter().filter(|segment| is_try(segment))
 }
 
 /// Bytes written, and the latency of the last I/O of each step.
@@ -328,9 +367,8 @@ fn waits(segment: &Segment) -> (Vec<f64>, Vec<f64>) {
 }
 
 /// The pauses of the last sequential writes, if they are regular.
-fn cluster(context: &ExperimentContext<'_>) -> Option<Spikes> {
-    let (places, waits) = waits(tries(context).last()?);
-    let page = f64::from(page(context));
+fn find_cluster(writes: &Segment, page: f64) -> Option<Spikes> {
+    let (places, waits) = waits(writes);
     // The cluster is a whole number of pages. Shorter periods than the smallest erase block come from dies
     // that are full in turn.
     let pauses = spikes(&places, &waits, BLOCK_PAGES * page);
@@ -352,23 +390,6 @@ struct Times {
 }
 
 impl Times {
-    /// Of the last round that is complete.
-    fn of_last(context: &ExperimentContext<'_>) -> Option<Self> {
-        let of = |name: &str| {
-            let times = synced_times(context.segment(name)?);
-            median(times.get(times.len().saturating_sub(LAST)..)?).filter(|time| *time > 0.0)
-        };
-        let round = ROUNDS.iter().rfind(|round| context.segment(&format!("wide{round}")).is_some())?;
-        let in_round = |name: &str| of(&format!("{name}{round}"));
-        Some(Self {
-            follow: in_round("follow")?,
-            first: in_round("first")?,
-            wide: in_round("wide")?,
-            heads: of("heads"),
-            narrow: of("narrow"),
-        })
-    }
-
     /// The longest of those that take as long as a merge; zero if none does.
     fn merge(&self) -> f64 {
         let all = [Some(self.first), Some(self.wide), self.heads];
@@ -408,11 +429,11 @@ fn erase_unit(cluster: &Spikes, page: f64) -> Property {
     )
 }
 
-fn places(context: &ExperimentContext<'_>, times: &Times) -> Series {
+fn places(page: u32, times: &Times) -> Series {
     let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
     let all = [Some(times.follow), Some(times.first), Some(times.wide), times.heads, times.narrow];
     let points = all.into_iter().enumerate().filter_map(of).collect();
-    let title = wording::synced_writes_title(page(context).into());
+    let title = wording::synced_writes_title(page.into());
     Series::new(title, Shape::Bars, axis("pattern", ""), axis("median", "ns"))
         .categories(["sequential", "first address", "random", "where pauses begin", "within one cluster"])
         .lines([Line::new("writes", points)])

@@ -8,6 +8,7 @@ use std::ops::Range;
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -17,7 +18,7 @@ use likenew_procedure_support::series::axis;
 use likenew_stats::summary::{median, quantile};
 use likenew_stats::trend::rank_correlation;
 
-use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
+use super::experiment::{Context, Experiment, Finding, Steps, latencies, random_reads, sampled};
 use super::noise::spreads;
 use super::property::{Key, Property, Reason};
 use super::wording;
@@ -27,7 +28,6 @@ const READS: u32 = 1024;
 const TIME: Nanos = Nanos::from_secs(30);
 pub(super) const NAME: &str = "medium";
 const ALL_ADDRESSES: &str = "random reads";
-const SPACED_READS: &str = "paced reads";
 /// Reads at a fifth of the rate that the drive showed.
 const UNHURRIED_READS: u32 = 256;
 /// That share of the rate. Chosen: a fifth leaves a rate limit no reason to delay a read.
@@ -42,44 +42,30 @@ impl Experiment for MediumExperiment {
         NAME
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         let stream = random_reads(0..context.span, context.block().max(4096), 1);
-        let Some(reads) = context.segment(ALL_ADDRESSES) else {
-            let until = Until { elapsed: Some(TIME), ..Until::ops(u64::from(READS)) };
-            return Some(Workload { samples: READS, ..Workload::new(ALL_ADDRESSES, until, vec![stream]) });
-        };
-        match ReadModel::from_reads(reads, context)? {
-            ReadModel::HardDisk { .. } => Pieces::next(context),
-            ReadModel::Steady { .. } => {
-                let typical_ns = paced_ns(context)?;
-                // One address only: others may be on flash of another age, or not on flash at all.
-                let same_place =
-                    random_reads(0..u64::from(context.block().max(4096)), context.block().max(4096), 1);
-                let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
-                let arrival = Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: 1 };
-                let until = Until { elapsed: Some(TIME), ..Until::ops(u64::from(UNHURRIED_READS)) };
-                let workload = Workload::new(SPACED_READS, until, vec![Stream { arrival, ..same_place }]);
-                context
-                    .segment(SPACED_READS)
-                    .is_none()
-                    .then_some(Workload { samples: UNHURRIED_READS, ..workload })
+        let workload = sampled(ALL_ADDRESSES, vec![stream], READS, Some(TIME));
+        let Ok(reads) = steps.run(workload) else { return Finding::default() };
+        let model = ReadModel::from_reads(reads, context);
+        let (mut pieces, mut spaced_reads) = (None, None);
+        match &model {
+            Some(ReadModel::HardDisk { .. }) => pieces = Pieces::measure(context, steps).unwrap_or(None),
+            Some(ReadModel::Steady { .. }) => {
+                spaced_reads = paced_ns(context)
+                    .and_then(|typical_ns| steps.run(unhurried_reads(context, typical_ns)).ok());
             }
-            ReadModel::Network { .. } => None,
+            _ => {}
         }
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let Some(reads) = context.segment(ALL_ADDRESSES) else { return Finding::default() };
         if context.evidence.identity.is_memory() {
             return Finding::single(
                 Property::word(Key::Medium, "memory", 1.0, wording::lies_in_memory()),
                 None,
             );
         }
-        let Some(nature) = ReadModel::from_reads(reads, context) else { return Finding::default() };
-        let nature = nature.with_spaced_reads(context, context.segment(SPACED_READS));
-        let pieces = Pieces::from_segments(context);
-        let property = match &nature {
+        let Some(model) = model.map(|model| model.with_spaced_reads(context, spaced_reads)) else {
+            return Finding::default();
+        };
+        let property = match &model {
             ReadModel::HardDisk { reason } => disk(reason, pieces.as_ref()),
             ReadModel::Network { reason } => {
                 Property::word(Key::Medium, "virtual", confidence(context, 0.98), reason.clone())
@@ -92,18 +78,27 @@ impl Experiment for MediumExperiment {
     }
 }
 
+/// Slower than the drive showed. One address only: others may be on flash of another age, or not on flash at all.
+fn unhurried_reads(context: &Context<'_>, typical_ns: f64) -> Workload {
+    let block = context.block().max(4096);
+    let per_second = UNHURRIED_SHARE * 1e9 / typical_ns;
+    let arrival = Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: 1 };
+    let stream = Stream { arrival, ..random_reads(0..u64::from(block), block, 1) };
+    sampled("paced reads", vec![stream], UNHURRIED_READS, Some(TIME))
+}
+
 /// Random reads at QD1 over the whole span, which other tests use too; `None` if they were not run.
-pub(super) fn reads_alone<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
-    context.segment_of_any(&format!("{NAME}: {ALL_ADDRESSES}"))
+pub(super) fn reads_alone<'a>(context: &Context<'a>) -> Option<&'a Segment> {
+    context.evidence.segment_named(&format!("{NAME}: {ALL_ADDRESSES}"))
 }
 
 /// Lower for a drive that is not quite steady.
-fn confidence(context: &ExperimentContext<'_>, quiet: f64) -> f64 {
+fn confidence(context: &Context<'_>, quiet: f64) -> f64 {
     if context.is_busy() { quiet.min(0.85) } else { quiet }
 }
 
 /// What is read was written by this run in a folder alone: elsewhere it is as it was found.
-fn flash(typical_ns: f64, context: &ExperimentContext<'_>) -> Property {
+fn flash(typical_ns: f64, context: &Context<'_>) -> Property {
     let reason = wording::equal_reads(Latency(typical_ns));
     let property = Property::word(Key::Medium, "flash", confidence(context, 0.98), reason);
     match context.evidence.identity.kind {
@@ -167,7 +162,7 @@ const SKEW: Range<f64> = 0.3..4.0;
 const PACE_NS_LEAST: f64 = 250_000.0;
 
 /// What the latency of reads depends on.
-pub(super) enum ReadModel {
+enum ReadModel {
     /// Seek distance.
     HardDisk { reason: Reason },
     /// Each read varies by itself, wherever it goes, or is delayed by a rate limit.
@@ -177,7 +172,7 @@ pub(super) enum ReadModel {
 }
 
 /// Latency of reads of one address, if it is long enough to be the delay of a rate limit.
-pub(super) fn paced_ns(context: &ExperimentContext<'_>) -> Option<f64> {
+fn paced_ns(context: &Context<'_>) -> Option<f64> {
     context.inferences.noise().map(|noise| noise.typical_ns).filter(|typical_ns| *typical_ns > PACE_NS_LEAST)
 }
 
@@ -188,7 +183,7 @@ fn is_network((lower, upper): (f64, f64)) -> bool {
 
 impl ReadModel {
     /// From random reads all over the drive, and reads of one address; `None` if there are too few.
-    pub(super) fn from_reads(reads: &Segment, context: &ExperimentContext<'_>) -> Option<Self> {
+    fn from_reads(reads: &Segment, context: &Context<'_>) -> Option<Self> {
         let points = by_distance(reads);
         if points.len() < READS_MIN {
             return None;
@@ -218,7 +213,7 @@ impl ReadModel {
     }
 
     /// The same after slow reads of one address.
-    pub(super) fn with_spaced_reads(self, context: &ExperimentContext<'_>, reads: Option<&Segment>) -> Self {
+    fn with_spaced_reads(self, context: &Context<'_>, reads: Option<&Segment>) -> Self {
         let (Self::Steady { .. }, Some(typical_ns)) = (&self, paced_ns(context)) else { return self };
         // Other programs may have delayed either of them.
         if context.is_busy() {
@@ -233,9 +228,6 @@ impl ReadModel {
     }
 }
 
-const READ_BEFORE: &str = "sequential before";
-const OVERWRITE: &str = "overwrite pieces";
-const READ_AFTER: &str = "sequential after";
 /// Bytes read sequentially, the length of those reads, and how many blocks among them are overwritten.
 const STRETCH: u64 = 8 << 20;
 const LENGTH: u32 = 64 << 10;
@@ -247,17 +239,18 @@ const MOVED_FACTOR: f64 = 2.5;
 const IN_PLACE_FACTOR: f64 = 1.4;
 
 /// A region read sequentially before and after some of its blocks were overwritten.
-pub(super) struct Pieces<'a> {
+struct Pieces<'a> {
     before: &'a Segment,
     after: &'a Segment,
 }
 
 impl<'a> Pieces<'a> {
-    /// The next workload of this test, if the writes are allowed.
-    pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+    /// The result, once all of it ran; none where the writes are not allowed.
+    fn measure(context: &Context<'a>, steps: &mut Steps<'a>) -> Result<Option<Self>, Ended> {
         let block = context.block().max(4096);
-        if context.span < 2 * STRETCH || !context.may_write(PIECES * u64::from(block)) {
-            return None;
+        let may_write = |steps: &Steps<'_>| steps.may_write(PIECES * u64::from(block));
+        if context.span < 2 * STRETCH || !may_write(steps) {
+            return Ok(None);
         }
         let region = Region::bytes(stretch(context.span));
         let in_order = |name: &str| {
@@ -266,23 +259,17 @@ impl<'a> Pieces<'a> {
             let workload = Workload::new(name, Until::bytes(STRETCH), vec![stream]);
             Workload { samples: (STRETCH / u64::from(LENGTH)) as u32, ..workload }
         };
-        match (context.segment(READ_BEFORE), context.segment(OVERWRITE), context.segment(READ_AFTER)) {
-            (None, ..) => Some(in_order(READ_BEFORE)),
-            (_, None, _) => {
-                let place = AccessPattern::Random(region);
-                let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-                Some(Workload { flush: true, ..Workload::new(OVERWRITE, Until::ops(PIECES), vec![stream]) })
-            }
-            (.., None) => Some(in_order(READ_AFTER)),
-            _ => None,
+        let before = steps.run(in_order("sequential before"))?;
+        let place = AccessPattern::Random(region);
+        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let overwrite = Workload::new("overwrite pieces", Until::ops(PIECES), vec![stream]);
+        steps.run(Workload { flush: true, ..overwrite })?;
+        if !may_write(steps) {
+            return Ok(None);
         }
-    }
-
-    /// The result, once all of it ran.
-    pub(super) fn from_segments(context: &ExperimentContext<'a>) -> Option<Self> {
-        let (before, after) = (context.segment(READ_BEFORE)?, context.segment(READ_AFTER)?);
-        let pieces = Self { before, after };
-        (!before.samples.is_empty() && !after.samples.is_empty() && pieces.times().0 > 0.0).then_some(pieces)
+        let pieces = Self { before, after: steps.run(in_order("sequential after"))? };
+        let is_measured = !before.samples.is_empty() && !pieces.after.samples.is_empty();
+        Ok(Some(pieces).filter(|pieces| is_measured && pieces.times().0 > 0.0))
     }
 
     /// Nanoseconds to read the region sequentially, before and after.
@@ -291,27 +278,23 @@ impl<'a> Pieces<'a> {
     }
 
     /// Whether the blocks have moved.
-    pub(super) fn has_moved(&self) -> bool {
+    fn has_moved(&self) -> bool {
         self.times().1 > MOVED_FACTOR * self.times().0
     }
 
     /// Whether the blocks are in place.
-    pub(super) fn has_stayed(&self) -> bool {
+    fn has_stayed(&self) -> bool {
         self.times().1 < IN_PLACE_FACTOR * self.times().0
     }
 
     /// The reason from seek times, and what this test adds.
-    pub(super) fn reason(
-        &self,
-        seeks: Reason,
-        wording: fn(Reason, Latency, Latency, u64) -> Reason,
-    ) -> Reason {
+    fn reason(&self, seeks: Reason, wording: fn(Reason, Latency, Latency, u64) -> Reason) -> Reason {
         let (before, after) = self.times();
         wording(seeks, Latency(before), Latency(after), PIECES)
     }
 
     /// Latency along the region, before and after.
-    pub(super) fn picture(&self) -> Series {
+    fn picture(&self) -> Series {
         let line = |name: &str, segment: &Segment| {
             let start = segment.samples.iter().map(|sample| sample.offset).min().unwrap_or(0);
             let point = |sample: &likenew_core::io::Sample| {

@@ -5,22 +5,20 @@
 //! network's latencies or a seek back to the start, does not count.
 
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, share_interval};
 use likenew_stats::summary::{median, quantile, standard_deviation};
 
 use super::disturbance::{BackgroundIo, Noise, OUTLIER};
-use super::experiment::{Experiment, ExperimentContext, Finding, latencies, own_name, random_reads};
+use super::experiment::{Context, Experiment, Finding, Shared, Steps, latencies, random_reads};
 
 pub(super) const NAME: &str = "noise";
-const SAME_PLACE: &str = "same place";
-const IN_ORDER: &str = "sequential";
 
-/// Rounds, half of them of each kind; together long enough to meet what happens every few seconds.
-const ROUNDS: usize = 16;
+/// Rounds of each kind; together long enough to meet what happens every few seconds.
+const ROUNDS: usize = 8;
 /// Length of a round. Chosen: 16 of them take 5 s, and each has enough reads for a median.
 const ROUND: Nanos = Nanos::from_millis(300);
 const SAMPLES: u32 = 2048;
@@ -42,36 +40,45 @@ impl Experiment for NoiseExperiment {
         NAME
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        let round = context.segments.len();
-        let (name, stream) = if round.is_multiple_of(2) {
-            let block = context.block().max(4096);
-            (SAME_PLACE, random_reads(0..u64::from(block), block, 1))
-        } else {
-            let stretch = STRETCH.min(context.span - context.span % u64::from(LENGTH));
-            let place = AccessPattern::Sequential(Region::bytes(0..stretch));
-            (IN_ORDER, Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random))
-        };
-        let until = Until::elapsed(ROUND);
-        let workload = Workload::new(format!("{name} {}", round / 2 + 1), until, vec![stream]);
-        (round < ROUNDS).then_some(Workload { samples: SAMPLES, ..workload })
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        Finding { noise: noise(&context.segments), ..Finding::default() }
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let (mut same_place, mut sequential) = (Vec::new(), Vec::new());
+        let _ended = take_turns(context, steps, &mut same_place, &mut sequential);
+        let background_io = BackgroundIo::in_segment(context.segments.iter().copied());
+        let noise = noise(&same_place, &sequential, background_io);
+        Finding { shared: Shared { noise, ..Shared::default() }, ..Finding::default() }
     }
 }
 
-fn noise(rounds: &[&Segment]) -> Option<Noise> {
-    let of = |kind: &str| -> Vec<Vec<f64>> {
-        let rounds = rounds.iter().filter(|round| own_name(round).starts_with(kind));
+/// Puts the latencies of each round where those of its kind are.
+fn take_turns<'a>(
+    context: &Context<'a>,
+    steps: &mut Steps<'a>,
+    same_place: &mut Vec<Vec<f64>>,
+    sequential: &mut Vec<Vec<f64>>,
+) -> Result<(), Ended> {
+    let mut round = |name: String, stream| {
+        let workload = Workload::new(name, Until::elapsed(ROUND), vec![stream]);
+        let round = steps.run(Workload { samples: SAMPLES, ..workload })?;
         // The first reads of a round may include a seek that the others do not.
-        let rounds = rounds.map(|round| latencies(round).split_off(ON_THE_WAY.min(round.samples.len())));
-        rounds.filter(|round| round.len() > 1).collect()
+        Ok(latencies(round).split_off(ON_THE_WAY.min(round.samples.len())))
     };
-    let same = Rounds::from_times(&of(SAME_PLACE))?;
+    let block = context.block().max(4096);
+    let stretch = STRETCH.min(context.span - context.span % u64::from(LENGTH));
+    let place = AccessPattern::Sequential(Region::bytes(0..stretch));
+    for number in 1..=ROUNDS {
+        same_place.push(round(format!("same place {number}"), random_reads(0..u64::from(block), block, 1))?);
+        let stream = Stream::closed(Mix::Only(Op::Read), LENGTH, place, 1, DataClass::Random);
+        sequential.push(round(format!("sequential {number}"), stream)?);
+    }
+    Ok(())
+}
+
+fn noise(same_place: &[Vec<f64>], sequential: &[Vec<f64>], background_io: BackgroundIo) -> Option<Noise> {
+    let rounds =
+        |all: &[Vec<f64>]| -> Vec<Vec<f64>> { all.iter().filter(|round| round.len() > 1).cloned().collect() };
+    let same = Rounds::from_times(&rounds(same_place))?;
     // The first sequential round may miss the mapping cache more than those after it.
-    let in_order = Rounds::from_times(of(IN_ORDER).get(1..).unwrap_or_default());
+    let in_order = Rounds::from_times(rounds(sequential).get(1..).unwrap_or_default());
     let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
     Some(Noise {
         spread: worst(|rounds| rounds.spread),
@@ -81,7 +88,7 @@ fn noise(rounds: &[&Segment]) -> Option<Noise> {
         log_deviation: same.log_deviation,
         upper: same.upper,
         typical_ns: same.typical_ns,
-        background_io: BackgroundIo::in_segment(rounds.iter().copied()),
+        background_io,
     })
 }
 

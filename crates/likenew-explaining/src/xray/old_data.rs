@@ -13,19 +13,17 @@ use likenew_core::io::Op;
 use likenew_core::quantity::Latency;
 use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, amount};
-use likenew_core::workload::{AccessPattern, Mix, Until, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, sorted};
 
-use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
+use super::experiment::{Context, Experiment, Finding, Steps, latencies, random_reads, sampled};
 use super::property::{Key, Property};
 use super::wording;
 use super::writing::written_in_order;
 use likenew_procedure_support::series::axis;
 
 pub(super) const UNTOUCHED_READS: &str = "untouched";
-const FRESH: &str = "fresh";
-const SETTLE: &str = "settle";
 /// Rest in which merges that were begun come to an end. Chosen: hundreds of them.
 const SETTLING: Nanos = Nanos::from_secs(30);
 /// The addresses read, by reads of one flash page.
@@ -49,15 +47,14 @@ impl Experiment for UntouchedReads {
         UNTOUCHED_READS
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         // In a folder everything has just been written.
-        let is_new = written_in_order(context).is_some();
-        let is_wanted = is_wanted(context) && (!is_new || !context.segments.is_empty());
-        let length = LENGTHS.get(context.segments.len()).filter(|_| is_wanted)?;
-        Some(reading(window(context.span), (*length).max(context.block())))
-    }
-
-    fn find(&self, _context: &ExperimentContext<'_>) -> Finding {
+        let is_new = written_in_order(context, steps.before()).is_some();
+        if is_wanted(context) && !is_new {
+            let mut reads =
+                LENGTHS.iter().map(|length| reading(window(context.span), (*length).max(context.block())));
+            let _ended = reads.try_for_each(|reads| steps.run(reads).map(drop));
+        }
         Finding::default()
     }
 }
@@ -70,24 +67,9 @@ impl Experiment for OldData {
         "old-data"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        let before = as_found(context)?;
-        if !is_wanted(context) || context.segment(FRESH).is_some() || !context.is_whole() {
-            return None;
-        }
-        let window = window(context.span);
-        if !is_rewritten(context, before, &window) {
-            return None;
-        }
-        if context.inferences.is_block_map() && context.segment(SETTLE).is_none() {
-            return Some(Workload { name: SETTLE.into(), ..Workload::rest(SETTLING) });
-        }
-        Some(Workload { name: FRESH.into(), ..reading(window.clone(), length(before)) })
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         let Some(before) = as_found(context) else { return Finding::default() };
-        let Some(after) = context.segment(FRESH) else {
+        let Some(after) = measure(context, steps, before) else {
             let property = Property::undecided(Key::OldDataReadRatio, context.fill_refusal());
             return Finding::single(property, None);
         };
@@ -98,7 +80,19 @@ impl Experiment for OldData {
     }
 }
 
-fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+/// The same reads as `before`, if the addresses were written since.
+fn measure<'a>(context: &Context<'a>, steps: &mut Steps<'a>, before: &Segment) -> Option<&'a Segment> {
+    let window = window(context.span);
+    if !is_wanted(context) || !context.is_whole() || !is_rewritten(context, steps.before(), before, &window) {
+        return None;
+    }
+    if context.inferences.is_block_map() {
+        steps.rest("settle", SETTLING).ok()?;
+    }
+    steps.run(Workload { name: "fresh".into(), ..reading(window, length(before)) }).ok()
+}
+
+fn is_wanted(context: &Context<'_>) -> bool {
     context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash")
 }
 
@@ -111,8 +105,7 @@ pub(super) fn window(span: u64) -> Range<u64> {
 
 fn reading(range: Range<u64>, length: u32) -> Workload {
     let name = format!("reads of {}", amount(length.into()));
-    let until = Until { elapsed: Some(Nanos::from_secs(20)), ..Until::ops(u64::from(READS)) };
-    Workload { samples: READS, ..Workload::new(name, until, vec![random_reads(range, length, 1)]) }
+    sampled(name, vec![random_reads(range, length, 1)], READS, Some(Nanos::from_secs(20)))
 }
 
 fn length(segment: &Segment) -> u32 {
@@ -120,7 +113,7 @@ fn length(segment: &Segment) -> u32 {
 }
 
 /// The reads before any write, with the length of a flash page if that is known.
-fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
+fn as_found<'a>(context: &Context<'a>) -> Option<&'a Segment> {
     let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
     let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
     let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
@@ -129,9 +122,9 @@ fn as_found<'a>(context: &ExperimentContext<'a>) -> Option<&'a Segment> {
 }
 
 /// Whether these addresses, and most others, were written sequentially since.
-fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Range<u64>) -> bool {
+fn is_rewritten(context: &Context<'_>, segments: &[Segment], before: &Segment, window: &Range<u64>) -> bool {
     let geometry = &context.evidence.geometry;
-    let later = context.evidence.segments.iter().filter(|segment| segment.started_at >= before.ended_at);
+    let later = segments.iter().filter(|segment| segment.started_at >= before.ended_at);
     let in_order = later.filter(|segment| {
         let streams = &segment.workload.streams;
         streams.len() == 1
@@ -151,7 +144,7 @@ fn is_rewritten(context: &ExperimentContext<'_>, before: &Segment, window: &Rang
     inside >= window.end - window.start && is_all
 }
 
-fn property(context: &ExperimentContext<'_>, before: &Segment, after: &Segment) -> Option<Property> {
+fn property(context: &Context<'_>, before: &Segment, after: &Segment) -> Option<Property> {
     let key = Key::OldDataReadRatio;
     let (old, fresh) = (latencies(before), latencies(after));
     let (old_ns, fresh_ns) = (median(&old)?, median(&fresh).filter(|median| *median > 0.0)?);

@@ -1,30 +1,29 @@
 //! Overwrites a full drive: how much it takes before garbage collection, when collection starts by itself,
 //! and how far apart its dies erase.
 
-mod emptying;
-mod knee;
 mod order;
 mod spare;
 
+use std::ops::Range;
+
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
+use super::experiment::{Context, Experiment, Finding, Steps, sequential_writes};
 use super::idle::Idle;
 use super::property::{Key, Property, Reason};
-use super::{fill, wording};
+use super::wording;
 use order::Order;
 use spare::Spare;
 
 const SCATTER: &str = "scatter";
-const MORE_WRITES: &str = "more scattered writes";
 const IN_PLACE: &str = "in place";
 const ORDER: &str = "order";
 const TRIM: &str = "trim";
-const REST: &str = "rest";
-const REST_AGAIN: &str = "second idle";
 
 /// Block size of overwrites, in bytes; no page map has to fill up a unit of it.
 const BLOCK: u32 = 16 << 10;
@@ -48,21 +47,7 @@ impl Experiment for Overwriting {
         "overwriting"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if obstacle(context).is_some() || context.segments.iter().any(|segment| segment.errors() > 0) {
-            return None;
-        }
-        type NextWorkload = fn(&ExperimentContext<'_>) -> Option<Workload>;
-        // On a drive that cannot be emptied, whole blocks are only erased while no scattered writes have
-        // reached them.
-        let steps: &[NextWorkload] = match context.loses_writes() {
-            true => &[settle, scatter, rests, in_place, trim_workload, in_order],
-            false => &[settle, in_place, settle_again, scatter, rests],
-        };
-        steps.iter().find_map(|step| step(context))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         let keys = [Key::OverProvisioningPercent, Key::EraseUnitBytes];
         if has_other_mapping(context) {
             return Finding::default();
@@ -71,162 +56,202 @@ impl Experiment for Overwriting {
             let properties = keys.map(|key| Property::undecided(key, reason.clone())).into();
             return Finding { properties, ..Finding::default() };
         }
-        if !context.inferences.is("flash") {
-            return Finding::default();
+        steps.end_at_errors();
+        let mut overwrites = Overwrites::default();
+        let _ended = overwrites.measure(context, steps);
+        match context.inferences.is("flash") {
+            true => steps.conclude(|| overwrites.finding(context)),
+            false => Finding::default(),
         }
-        let order = Order::from_context(context);
+    }
+}
+
+/// What has overwritten the drive, chunk by chunk.
+#[derive(Default)]
+struct Overwrites<'a> {
+    scattered: Vec<&'a Segment>,
+    in_place: Vec<&'a Segment>,
+    /// Whether the drive was emptied again, and what was then written sequentially.
+    was_emptied: bool,
+    in_order: Vec<&'a Segment>,
+    idle: Idle,
+}
+
+impl<'a> Overwrites<'a> {
+    /// On a drive that cannot be emptied, whole blocks are only erased while no scattered writes have reached them.
+    fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        settle(context, steps, "rest")?;
+        if context.loses_writes() {
+            self.scatter(context, steps)?;
+            self.rest(context, steps)?;
+            self.overwrite_in_place(context, steps)?;
+            self.empty(context, steps)?;
+            return self.overwrite_in_order(context, steps);
+        }
+        self.overwrite_in_place(context, steps)?;
+        settle(context, steps, "second idle")?;
+        self.scatter(context, steps)?;
+        self.rest(context, steps)
+    }
+
+    /// Overwrites scattered addresses until collection begins.
+    fn scatter(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let is_enough =
+            |this: &Self| this.spare(context).is_settled() || total_bytes(&this.scattered) > context.span / 2;
+        while (self.scattered.is_empty() || steps.goes_on(SCATTER, || !is_enough(self)))
+            && steps.may_write(scattered_bytes(context))
+        {
+            let name = format!("{SCATTER} {}", self.scattered.len() + 1);
+            self.scattered.push(steps.run(scattered_writes(context, name))?);
+        }
+        Ok(())
+    }
+
+    /// Rests until collection starts by itself. A cache shows that already.
+    fn rest(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        if context.inferences.slc_cache().is_some() || !self.spare(context).has_begun() {
+            return Ok(());
+        }
+        // One pass for each time that collection has started.
+        self.idle.measure(steps, 0..context.span, None, |steps| {
+            if steps.may_write(scattered_bytes(context)) {
+                steps.run(scattered_writes(context, "more scattered writes".into()))?;
+            }
+            Ok(Some(0..context.span))
+        })
+    }
+
+    /// Overwrites the same addresses sequentially again and again: few enough for the mapping cache, and for all
+    /// of their blocks to hold nothing else when they are erased. What went to a cache stays there, out of reach,
+    /// so that the cache is not used again.
+    fn overwrite_in_place(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let most = if context.loses_writes() { context.span / 10 } else { context.span / 2 };
+        let length = order_length(context);
+        let mapped = context.inferences.number(Key::MapCacheBytes);
+        let mapped = mapped.map_or(length, |bytes| (MAPPED_SHARE * bytes) as u64);
+        while total_bytes(&self.in_place) < most {
+            let cached = order::cached_chunks(context, &self.in_place);
+            let start = cached as u64 * length;
+            let is_cached = cached == self.in_place.len() && context.inferences.cliff().is_some();
+            let window = if is_cached { length } else { mapped.min(length).next_multiple_of(BLOCK.into()) };
+            if start + length > context.span || !self.goes_on(context, steps, IN_PLACE) {
+                break;
+            }
+            let workload = next_chunk(IN_PLACE, self.in_place.len(), start..start + window, length);
+            self.in_place.push(steps.run(workload)?);
+        }
+        Ok(())
+    }
+
+    /// Empties the drive again if overwriting in place has not shown enough.
+    fn empty(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        if steps.goes_on(TRIM, || !self.order(context).is_settled()) {
+            steps.run(context.trim(TRIM))?;
+            self.was_emptied = true;
+            if context.inferences.word(Key::Trim) != Some("immediate") {
+                steps.rest("rest of trim", FORGETTING)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Overwrites an empty drive sequentially until pauses come at equal distances.
+    fn overwrite_in_order(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let length = order_length(context);
+        // Bytes that go to a cache do not count.
+        let cached = context.inferences.cliff().map_or(0, |cache| cache.bytes as u64);
+        let end = context.span.min(cached + context.span / 32 * 7);
+        while self.was_emptied
+            && total_bytes(&self.in_order) + length <= end
+            && self.goes_on(context, steps, ORDER)
+        {
+            let at = total_bytes(&self.in_order);
+            let workload = next_chunk(ORDER, self.in_order.len(), at..at + length, length);
+            self.in_order.push(steps.run(workload)?);
+        }
+        Ok(())
+    }
+
+    /// Whether sequential overwrites go on: not where enough was seen, or it would be too much. A drive that cannot be emptied
+    /// erases nothing before its spare is used up.
+    fn goes_on(&self, context: &Context<'_>, steps: &Steps<'_>, series: &str) -> bool {
+        steps.may_write(order_length(context))
+            && steps.goes_on(series, || !(context.loses_writes() && self.order(context).is_settled()))
+    }
+
+    fn order(&self, context: &Context<'_>) -> Order {
+        Order::new(context, &self.in_place, self.was_emptied.then_some(&self.in_order))
+    }
+
+    fn finding(self, context: &Context<'_>) -> Finding {
+        let (order, spare) = (self.order(context), self.spare(context));
         let unit = order.property(context);
-        let spare = Spare::from_context(context);
         let share = match context.has_others() {
             true => Property::undecided(Key::OverProvisioningPercent, wording::shared_drive()),
             false => spare.property(context, &unit),
         };
         let mut finding = Finding { properties: vec![share, unit], ..Finding::default() };
-        let idle = Idle::from_segments(&context.segments);
-        finding.properties.extend(idle.property(context));
+        finding.properties.extend(self.idle.property(context));
         finding.pictures.extend(spare.picture().map(|picture| ("cost_of_overwriting", picture)));
         finding.pictures.extend(order.picture().map(|picture| ("pauses_of_erasing", picture)));
-        finding.pictures.extend(idle.picture().map(|picture| ("reads_after_rest", picture)));
+        finding.pictures.extend(self.idle.picture().map(|picture| ("reads_after_rest", picture)));
         finding
+    }
+
+    fn spare(&self, context: &Context<'_>) -> Spare {
+        Spare::new(context, &self.scattered, order::native(context, &self.in_place))
     }
 }
 
-fn has_other_mapping(context: &ExperimentContext<'_>) -> bool {
+fn has_other_mapping(context: &Context<'_>) -> bool {
     matches!(context.inferences.word(Key::Mapping), Some("hybrid" | "block"))
 }
 
 /// Why no idle time was tried.
-pub(super) fn idle_refusal(context: &ExperimentContext<'_>) -> Reason {
+pub(super) fn idle_refusal(context: &Context<'_>) -> Reason {
     obstacle(context).unwrap_or_else(wording::never_collected)
 }
 
-fn obstacle(context: &ExperimentContext<'_>) -> Option<Reason> {
+fn obstacle(context: &Context<'_>) -> Option<Reason> {
     if has_other_mapping(context) {
         return Some(wording::other_mapping());
     }
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some(wording::only_flash());
     }
-    (!fill::is_filled_whole(context)).then(|| context.fill_refusal())
+    (!context.inferences.is_filled_whole()).then(|| context.fill_refusal())
 }
 
-fn total_bytes(context: &ExperimentContext<'_>, name: &str) -> u64 {
-    let segments = context.segments.iter().filter(|segment| own_name(segment).starts_with(name));
-    segments.filter_map(|segment| segment.workload.until.bytes).sum()
+fn total_bytes(chunks: &[&Segment]) -> u64 {
+    chunks.iter().filter_map(|segment| segment.workload.until.bytes).sum()
 }
 
-fn segment_count(context: &ExperimentContext<'_>, name: &str) -> usize {
-    context.segments.iter().filter(|segment| own_name(segment).starts_with(name)).count()
+fn scattered_bytes(context: &Context<'_>) -> u64 {
+    (context.span / CHUNKS).next_multiple_of(BLOCK.into())
 }
 
-fn scattered_writes(context: &ExperimentContext<'_>, name: String) -> Option<Workload> {
-    let length = (context.span / CHUNKS).next_multiple_of(BLOCK.into());
+fn scattered_writes(context: &Context<'_>, name: String) -> Workload {
+    let length = scattered_bytes(context);
     let place = AccessPattern::Random(Region::bytes(0..context.span));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
-    let window = (length / WINDOWS).next_multiple_of(BLOCK.into());
-    let workload = Workload::new(name, Until::bytes(length), vec![stream]);
-    context.may_write(length).then_some(Workload { window: Some(window), ..workload })
+    let window = Some((length / WINDOWS).next_multiple_of(BLOCK.into()));
+    Workload { window, ..Workload::new(name, Until::bytes(length), vec![stream]) }
 }
 
 /// Gives a cache time to empty.
-fn settle(context: &ExperimentContext<'_>) -> Option<Workload> {
-    settle_workload(context, REST)
-}
-
-fn settle_again(context: &ExperimentContext<'_>) -> Option<Workload> {
-    settle_workload(context, REST_AGAIN)
-}
-
-fn settle_workload(context: &ExperimentContext<'_>, rest: &str) -> Option<Workload> {
-    let wanted = fill::cliff_in(context).is_some() && context.segment(rest).is_none();
-    wanted.then(|| Workload { name: rest.into(), ..Workload::rest(SETTLING) })
-}
-
-/// Overwrites scattered addresses until collection begins.
-fn scatter(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let scattered_last =
-        context.segments.last().is_some_and(|segment| own_name(segment).starts_with(SCATTER));
-    let has_begun = segment_count(context, SCATTER) > 0;
-    let enough =
-        || Spare::from_context(context).is_settled() || total_bytes(context, SCATTER) > context.span / 2;
-    let is_done = has_begun && (!scattered_last || enough());
-    (!is_done)
-        .then(|| scattered_writes(context, format!("{SCATTER} {}", segment_count(context, SCATTER) + 1)))
-        .flatten()
-}
-
-/// Rests until collection starts by itself. A cache shows that already.
-fn rests(context: &ExperimentContext<'_>) -> Option<Workload> {
-    if fill::cache_of(context).is_some() || !Spare::from_context(context).has_begun() {
-        return None;
+fn settle(context: &Context<'_>, steps: &mut Steps<'_>, name: &str) -> Result<(), Ended> {
+    match context.inferences.cliff() {
+        Some(_) => steps.rest(name, SETTLING).map(drop),
+        None => Ok(()),
     }
-    // One pass for each time that collection has started.
-    Idle::from_segments(&context.segments)
-        .next(0..context.span, None, || scattered_writes(context, MORE_WRITES.into()))
 }
 
-/// Overwrites the same addresses sequentially again and again: few enough for the mapping cache, and for all
-/// of their blocks to hold nothing else when they are erased. What went to a cache stays there, out of reach,
-/// so that the cache is not used again.
-fn in_place(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let most = if context.loses_writes() { context.span / 10 } else { context.span / 2 };
-    if context.segment(TRIM).is_some() || total_bytes(context, IN_PLACE) >= most {
-        return None;
-    }
-    let length = order_length(context);
-    let cached = Order::cached_ios(context);
-    let start = cached as u64 * length;
-    let mapped =
-        context.inferences.number(Key::MapCacheBytes).map_or(length, |bytes| (MAPPED_SHARE * bytes) as u64);
-    let is_cached = cached == segment_count(context, IN_PLACE) && fill::cliff_in(context).is_some();
-    let window = if is_cached { length } else { mapped.min(length).next_multiple_of(BLOCK.into()) };
-    let place = AccessPattern::Sequential(Region::bytes(start..start + window));
-    (start + length <= context.span).then(|| sequential_workload(context, IN_PLACE, place, length)).flatten()
-}
-
-/// Empties the drive again if overwriting in place has not shown enough.
-fn trim_workload(context: &ExperimentContext<'_>) -> Option<Workload> {
-    if !context.loses_writes() || Order::from_context(context).is_settled() {
-        return None;
-    }
-    let forgotten = "rest of trim";
-    if context.segment(TRIM).is_none() {
-        return Some(context.trim(TRIM));
-    }
-    let immediate = context.inferences.word(Key::Trim) == Some("immediate");
-    (!immediate && context.segment(forgotten).is_none())
-        .then(|| Workload { name: forgotten.into(), ..Workload::rest(FORGETTING) })
-}
-
-/// Overwrites an empty drive sequentially until pauses come at equal distances.
-fn in_order(context: &ExperimentContext<'_>) -> Option<Workload> {
-    context.segment(TRIM)?;
-    let at = total_bytes(context, ORDER);
-    let length = order_length(context);
-    let place = AccessPattern::Sequential(Region::bytes(at..at + length));
-    // Bytes that go to a cache do not count.
-    let cached = fill::cliff_in(context).map_or(0, |cache| cache.bytes as u64);
-    let end = context.span.min(cached + context.span / 32 * 7);
-    (at + length <= end).then(|| sequential_workload(context, ORDER, place, length)).flatten()
-}
-
-fn order_length(context: &ExperimentContext<'_>) -> u64 {
+fn order_length(context: &Context<'_>) -> u64 {
     (context.span / 32).min(1 << 30).next_multiple_of(BLOCK.into())
 }
 
-/// The next chunk of sequential overwrites, unless enough was seen or it would be too much.
-fn sequential_workload(
-    context: &ExperimentContext<'_>,
-    name: &str,
-    place: AccessPattern,
-    length: u64,
-) -> Option<Workload> {
-    // A drive that cannot be emptied erases nothing before its spare is used up.
-    if context.loses_writes() && Order::from_context(context).is_settled() || !context.may_write(length) {
-        return None;
-    }
-    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
-    let name = format!("{name} {}", segment_count(context, name) + 1);
-    let samples = (length / u64::from(BLOCK)) as u32;
-    Some(Workload { samples, ..Workload::new(name, Until::bytes(length), vec![stream]) })
+/// Another chunk of a series, so many bytes within a range.
+fn next_chunk(series: &str, before: usize, range: Range<u64>, length: u64) -> Workload {
+    let workload = sequential_writes(format!("{series} {}", before + 1), range, BLOCK, DEPTH);
+    Workload { samples: (length / u64::from(BLOCK)) as u32, until: Until::bytes(length), ..workload }
 }

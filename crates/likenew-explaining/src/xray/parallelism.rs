@@ -9,26 +9,28 @@
 //! the bottleneck, or there is one die, the second reader waits everywhere. Reads of trimmed addresses, which
 //! need no die, tell which it is.
 
-mod conflicts;
-
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Sample;
+use likenew_core::procedure::Ended;
+use likenew_core::quantity::{Factor, Share};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, Mix, Stream, Until, Workload};
-use likenew_stats::summary::{median, quantile};
+use likenew_core::units::{Nanos, amount};
+use likenew_core::workload::{AccessPattern, Arrival, Stream, Until, Workload};
+use likenew_procedure_support::series::axis;
+use likenew_stats::interval::{CONFIDENCE_90, share_interval};
+use likenew_stats::summary::{mean, median, quantile};
 
-use super::experiment::{Experiment, ExperimentContext, Finding, latencies, random_reads};
+use super::experiment::{
+    Context, DeepReads, Experiment, Finding, Shared, Steps, is_of, latencies, random_reads, sampled,
+    sequential_writes,
+};
 use super::medium::reads_alone;
 use super::property::{Key, Property, Reason};
 use super::writing::written_in_order;
-use super::{fill, trim, wording};
-use conflicts::{Conflicts, PINNED_DEPTH, Pattern};
-use likenew_core::quantity::{Factor, Share};
-use likenew_procedure_support::series::axis;
+use super::{trim, wording};
 
 /// An area that is read, the grain of its addresses, and how many reads of both readers that takes.
 struct Stage {
@@ -44,14 +46,13 @@ const STAGES: [Stage; 4] = [
     Stage { bytes: 64 << 20, grain: 16 << 10, reads: 65_536 },
     Stage { bytes: 256 << 20, grain: 64 << 10, reads: 65_536 },
 ];
-const NAME: &str = "parallelism";
-const SINGLE_READER: &str = "alone";
-const DEEP: &str = "32 in flight";
-const TRIMMED: &str = "32 in flight, trimmed";
 /// Rate of reads that need no flash over that of others, as a ratio, from which the flash is what limits them.
 /// Chosen: well above what rates repeat to.
 const FLASH_LIMITS: f64 = 1.2;
 const SINGLE_READER_READS: u32 = 256;
+/// Longest time of reads, and of two readers.
+const READ_TIME: Nanos = Nanos::from_secs(10);
+const WALK_TIME: Nanos = Nanos::from_secs(60);
 const DEEP_READS: u64 = 2048;
 /// Confidence in a single die, in 0..1. Chosen: no claim, because it rests on what does not happen.
 const SINGLE_DIE_CONFIDENCE: f64 = 0.85;
@@ -76,72 +77,128 @@ pub(super) struct Parallelism;
 
 impl Experiment for Parallelism {
     fn name(&self) -> &'static str {
-        NAME
+        "parallelism"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
-            return None;
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let mut walks = Walks::default();
+        if context.inferences.word(Key::Medium).is_none_or(|medium| medium == "flash") {
+            let _ended = walks.measure(context, steps);
         }
+        steps.conclude(|| walks.finding(context))
+    }
+}
+
+/// What two readers met.
+#[derive(Default)]
+struct Walks<'a> {
+    /// Latency of the second reader without the first. Reads right after a write may have waited for its leftovers; the fastest tenth
+    /// has not.
+    alone_ns: Option<f64>,
+    /// Over areas that grow.
+    areas: Vec<(Range<u64>, Option<Conflicts>)>,
+    everywhere: Option<&'a Segment>,
+    deep: Option<&'a Segment>,
+}
+
+impl<'a> Walks<'a> {
+    fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
         for stage in usable(context) {
-            if let Some(walk) = segment(context, &walk_name(stage.bytes)) {
-                match Conflicts::from_walk(walk, single_reader_ns(context))
-                    .map(|conflicts| conflicts.pattern())
-                {
-                    None | Some(Pattern::Unclear { .. }) => continue,
-                    Some(_) => return deep(context, walk),
-                }
+            let Some(area) = self.area(context, steps, stage)? else { return Ok(()) };
+            if self.alone_ns.is_none() {
+                let stream = random_reads(area.clone(), context.block(), 1);
+                let alone =
+                    steps.run(sampled("alone", vec![stream], SINGLE_READER_READS, Some(READ_TIME)))?;
+                self.alone_ns = Some(quantile(&latencies(alone), 0.1).unwrap_or(0.0));
             }
-            let name = write_name(stage.bytes);
-            let Some(area) = area(context, stage.bytes) else {
-                // Existing data was not written sequentially, or not known to be.
-                let start = context.span / 2 - context.span / 2 % stage.bytes;
-                let is_little = stage.bytes <= WRITE_MAX.min(context.span / WRITE_SHARE);
-                let may = is_little && context.may_write(stage.bytes);
-                if may && segment(context, &name).is_none() {
-                    return Some(writing(name, start..start + stage.bytes));
-                }
-                break;
-            };
-            if segment(context, SINGLE_READER).is_none() {
-                let until =
-                    Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(SINGLE_READER_READS.into()) };
-                let stream = random_reads(area, context.block(), 1);
-                return Some(Workload {
-                    samples: SINGLE_READER_READS,
-                    ..Workload::new(SINGLE_READER, until, vec![stream])
-                });
+            let walk = steps.run(walking(context, stage, area.clone()))?;
+            let conflicts = Conflicts::from_walk(walk, self.single_reader_ns());
+            let pattern = conflicts.as_ref().map(Conflicts::pattern);
+            self.areas.push((area, conflicts));
+            if !matches!(pattern, None | Some(Pattern::Unclear { .. })) {
+                return self.read_deep(context, steps);
             }
-            return Some(walking(context, stage, area));
         }
-        // Without a period, the share of slow addresses tells as much.
-        if segment(context, wording::ALL_ADDRESSES).is_none() && is_even(context) {
-            return Some(walk_all(context));
-        }
-        let last = usable(context).filter_map(|stage| segment(context, &walk_name(stage.bytes))).last()?;
-        deep(context, last)
+        self.read_without_period(context, steps)
     }
 
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let alone_ns = single_reader_ns(context);
-        let walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
-        let conflicts: Vec<Conflicts> =
-            walks.filter_map(|walk| Conflicts::from_walk(walk, alone_ns)).collect();
+    /// An area of a stage that was written sequentially: existing data was not, or not known to be.
+    fn area(
+        &mut self,
+        context: &Context<'a>,
+        steps: &mut Steps<'a>,
+        stage: &Stage,
+    ) -> Result<Option<Range<u64>>, Ended> {
+        let bytes = stage.bytes;
+        if let Some(area) = area(context, steps, bytes) {
+            return Ok(Some(area));
+        }
+        if bytes <= WRITE_MAX.min(context.span / WRITE_SHARE) && steps.may_write(bytes) {
+            let start = context.span / 2 - context.span / 2 % bytes;
+            let name = format!("write {} in order", amount(bytes));
+            let writes = sequential_writes(name, start..start + bytes, 1 << 17, 1);
+            steps.run(Workload { flush: true, ..writes })?;
+            if let Some(area) = area(context, steps, bytes) {
+                return Ok(Some(area));
+            }
+        }
+        self.read_without_period(context, steps)?;
+        // Other experiments may have written one since.
+        Ok(area(context, steps, bytes))
+    }
+
+    /// Without a period, the share of slow addresses tells as much.
+    fn read_without_period(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        if self.everywhere.is_none() && self.is_even(context) {
+            self.everywhere = Some(steps.run(walk_all(context))?);
+        }
+        self.read_deep(context, steps)
+    }
+
+    /// How much faster reads of the last area are in parallel: the answer if dies do not show.
+    fn read_deep(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let Some((area, _)) = self.areas.last().filter(|_| self.deep.is_none()) else { return Ok(()) };
+        let stream = random_reads(area.clone(), context.block(), 32);
+        let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
+        self.deep = Some(steps.run(Workload::new("32 in flight", until, vec![stream]))?);
+        Ok(())
+    }
+
+    fn single_reader_ns(&self) -> f64 {
+        self.alone_ns.unwrap_or(0.0)
+    }
+
+    /// Whether reads all over the drive are on flash of one kind and age, and on flash at all: a read that skips the flash meets no
+    /// die.
+    fn is_even(&self, context: &Context<'_>) -> bool {
+        let is_flash = |typical_ns: f64| typical_ns >= (1.0 - EVEN) * self.single_reader_ns();
+        typical_ns(context).is_some_and(is_flash)
+            && reads_alone(context).is_some_and(|reads| are_even(&latencies(reads)))
+    }
+
+    fn finding(&self, context: &Context<'_>) -> Finding {
+        let conflicts = || self.areas.iter().filter_map(|(_, conflicts)| conflicts.as_ref());
         let is_clear = |conflicts: &&Conflicts| matches!(conflicts.pattern(), Pattern::Clear { .. });
-        let Some(best) = conflicts.iter().find(is_clear).or(conflicts.last()) else {
+        let Some(best) = conflicts().find(is_clear).or_else(|| conflicts().next_back()) else {
             return Finding::default();
         };
-        let everywhere = context
-            .segment(wording::ALL_ADDRESSES)
-            .and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
-        let by_share = everywhere.filter(|_| matches!(best.pattern(), Pattern::Unclear { .. }));
+        let best_pattern = best.pattern();
+        let everywhere = self.everywhere.and_then(|walk| Conflicts::from_walk(walk, typical_ns(context)?));
+        let by_share = everywhere.filter(|_| matches!(best_pattern, Pattern::Unclear { .. }));
         let by_share = by_share.map(|conflicts| conflicts.by_share());
         let by_share = by_share.filter(|pattern| matches!(pattern, Pattern::Clear { .. }));
-        let pattern = by_share.unwrap_or_else(|| best.pattern());
-        let busy = context.is_busy();
-        let [dies, stripe] = properties(&pattern, busy, depth_gain(context, alone_ns));
-        let picture = ("conflicts_by_place", picture(best));
-        Finding { properties: vec![dies, stripe], pictures: vec![picture], ..Finding::default() }
+        let pattern = by_share.unwrap_or(best_pattern);
+        let iops = self.deep.and_then(Segment::iops);
+        let alone_ns = self.single_reader_ns();
+        let gain = iops.filter(|_| alone_ns > 0.0).map(|iops| Factor(iops * alone_ns / 1e9));
+        let last = self.areas.last().and_then(|(_, conflicts)| conflicts.as_ref());
+        let wait_everywhere = last.is_some_and(|conflicts| conflicts.pattern() == Pattern::Everywhere);
+        let deep_reads = Some(DeepReads { wait_everywhere, iops });
+        Finding {
+            properties: properties(&pattern, context.is_busy(), gain).into(),
+            pictures: vec![("conflicts_by_place", picture(best))],
+            shared: Shared { deep_reads, ..Shared::default() },
+        }
     }
 }
 
@@ -153,25 +210,22 @@ impl Experiment for SingleDie {
         "single-die"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         let is_trimmed = matches!(context.inferences.word(Key::Trim), Some("immediate" | "idle"));
         // Later tests write the trimmed addresses.
-        let is_last = context.evidence.segments.last().is_some_and(trim::is_own);
+        let is_last = steps.before().last().is_some_and(|last| is_of(trim::NAME, last));
+        let deep_reads = context.inferences.shared.deep_reads.filter(|reads| reads.wait_everywhere);
+        let Some(deep_reads) = deep_reads.filter(|_| is_trimmed && is_last) else {
+            return Finding::default();
+        };
         let stream = random_reads(0..trim::AREA, context.block(), 32);
-        let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
-        let is_wanted = is_trimmed && is_last && waits_everywhere(context);
-        is_wanted.then(|| Workload::new(TRIMMED, until, vec![stream]))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let rate = |segment: Option<&Segment>| segment.and_then(Segment::iops);
-        let rates = rate(context.segment(TRIMMED)).zip(rate(segment(context, DEEP)));
+        let until = Until { elapsed: Some(READ_TIME), ..Until::ops(DEEP_READS) };
+        let trimmed = steps.run(Workload::new("32 in flight, trimmed", until, vec![stream]));
+        let rates = trimmed.ok().and_then(Segment::iops).zip(deep_reads.iops);
         let faster = rates.map(|(trimmed, others)| Factor(trimmed / others));
         match faster.filter(|faster| faster.0 >= FLASH_LIMITS && !context.is_busy()) {
-            Some(faster) if waits_everywhere(context) => {
-                Finding { properties: single_die(faster).into(), ..Finding::default() }
-            }
-            _ => Finding::default(),
+            Some(faster) => Finding { properties: single_die(faster).into(), ..Finding::default() },
+            None => Finding::default(),
         }
     }
 }
@@ -185,26 +239,11 @@ impl Experiment for DieShare {
         "die-share"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        let is_wanted = fill::is_filled_whole(context)
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let is_wanted = context.inferences.is_filled_whole()
             && context.inferences.is("flash")
             && context.inferences.word(Key::Mapping) == Some("page");
-        if !is_wanted {
-            return None;
-        }
-        let Some(reads) = context.segment(wording::FULL_DRIVE_READS) else {
-            let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(FULL_DRIVE_READS.into()) };
-            let stream = random_reads(0..all_addresses(context).bytes, context.block(), 1);
-            let workload = Workload::new(wording::FULL_DRIVE_READS, until, vec![stream]);
-            return Some(Workload { samples: FULL_DRIVE_READS, ..workload });
-        };
-        let may_walk = are_even(&latencies(reads)) && context.segment(wording::ALL_ADDRESSES).is_none();
-        may_walk.then(|| walk_all(context))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let walk = context.segment(wording::FULL_DRIVE_READS).zip(context.segment(wording::ALL_ADDRESSES));
-        let conflicts = walk.and_then(|(reads, walk)| Conflicts::from_walk(walk, median(&latencies(reads))?));
+        let conflicts = if is_wanted { walk_full_drive(context, steps) } else { None };
         let Some(Pattern::Clear { share, dies: (dies, low, high), .. }) =
             conflicts.map(|conflicts| conflicts.by_share())
         else {
@@ -222,11 +261,14 @@ impl Experiment for DieShare {
     }
 }
 
-/// Whether all reads waited for the pinned reader.
-fn waits_everywhere(context: &ExperimentContext<'_>) -> bool {
-    let mut walks = STAGES.iter().filter_map(|stage| segment(context, &walk_name(stage.bytes)));
-    let last = walks.next_back().and_then(|walk| Conflicts::from_walk(walk, single_reader_ns(context)));
-    last.is_some_and(|conflicts| conflicts.pattern() == Pattern::Everywhere)
+fn walk_full_drive<'a>(context: &Context<'a>, steps: &mut Steps<'a>) -> Option<Conflicts> {
+    let stream = random_reads(0..all_addresses(context).bytes, context.block(), 1);
+    let workload = sampled(wording::FULL_DRIVE_READS, vec![stream], FULL_DRIVE_READS, Some(READ_TIME));
+    let reads = latencies(steps.run(workload).ok()?);
+    if !are_even(&reads) {
+        return None;
+    }
+    Conflicts::from_walk(steps.run(walk_all(context)).ok()?, median(&reads)?)
 }
 
 /// All reads wait for the die of one page, though neither link nor firmware holds them up. Dies that share a
@@ -237,21 +279,8 @@ fn single_die(faster: Factor) -> [Property; 2] {
     [Property::number(Key::Parallelism, 1.0, (1.0, 1.0), SINGLE_DIE_CONFIDENCE, reason), stripe]
 }
 
-/// A segment of the two readers' test.
-fn segment<'a>(context: &ExperimentContext<'a>, name: &str) -> Option<&'a Segment> {
-    context.segment_of_any(&format!("{NAME}: {name}"))
-}
-
-fn walk_name(bytes: u64) -> String {
-    format!("two readers over {}", likenew_core::units::amount(bytes))
-}
-
-fn write_name(bytes: u64) -> String {
-    format!("write {} in order", likenew_core::units::amount(bytes))
-}
-
 /// A mapping cache that misses within an area reads from dies, too, which looks like meeting them.
-fn usable(context: &ExperimentContext<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
+fn usable(context: &Context<'_>) -> impl Iterator<Item = &'static Stage> + use<> {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let most = context.span / SHARE_MAX;
     STAGES.iter().filter(move |stage| stage.bytes <= most && stage.bytes as f64 <= covered)
@@ -259,81 +288,45 @@ fn usable(context: &ExperimentContext<'_>) -> impl Iterator<Item = &'static Stag
 
 /// Where this many bytes were written sequentially, beyond the part that a pseudo-SLC cache may hold in other
 /// stripes.
-fn area(context: &ExperimentContext<'_>, bytes: u64) -> Option<Range<u64>> {
-    let ground = written_in_order(context)?;
+fn area(context: &Context<'_>, steps: &Steps<'_>, bytes: u64) -> Option<Range<u64>> {
+    let ground = written_in_order(context, steps.before())?;
     let room = (ground.end - ground.start).checked_sub(bytes)?;
     let start = ground.start + room / 5 * 3;
     let start = start - (start - ground.start) % (1 << 20);
     Some(start..start + bytes)
 }
 
-fn writing(name: String, range: Range<u64>) -> Workload {
-    let bytes = range.end - range.start;
-    let place = AccessPattern::Sequential(Region::bytes(range));
-    let stream = Stream::closed(Mix::Only(Op::Write), 1 << 17, place, 1, DataClass::Random);
-    Workload { flush: true, ..Workload::new(name, Until::bytes(bytes), vec![stream]) }
-}
-
-fn walking(context: &ExperimentContext<'_>, stage: &Stage, area: Range<u64>) -> Workload {
+fn walking(context: &Context<'_>, stage: &Stage, area: Range<u64>) -> Workload {
     let block = context.block();
     let pinned = random_reads(area.start..area.start + u64::from(block), block, PINNED_DEPTH);
     let place =
         AccessPattern::RandomAligned { region: Region::bytes(area), align: stage.grain.max(block.into()) };
     let other = Stream { pattern: place, arrival: Arrival::Closed { depth: 1 }, ..pinned.clone() };
-    let until = Until { elapsed: Some(Nanos::from_secs(60)), ..Until::ops(stage.reads.into()) };
-    let workload = Workload::new(walk_name(stage.bytes), until, vec![pinned, other]);
-    Workload { samples: stage.reads, ..workload }
+    let name = format!("two readers over {}", amount(stage.bytes));
+    sampled(name, vec![pinned, other], stage.reads, Some(WALK_TIME))
 }
 
 /// All addresses in the mapping cache, whatever wrote them.
-fn all_addresses(context: &ExperimentContext<'_>) -> Stage {
+fn all_addresses(context: &Context<'_>) -> Stage {
     let covered = context.inferences.number(Key::MapCacheBytes).unwrap_or(f64::INFINITY);
     let end = context.span.min(covered as u64);
     let grain = u64::from(4096.max(context.block()));
     Stage { bytes: end - end % grain, grain, reads: EVERYWHERE_READS }
 }
 
-fn walk_all(context: &ExperimentContext<'_>) -> Workload {
+fn walk_all(context: &Context<'_>) -> Workload {
     let stage = all_addresses(context);
     Workload { name: wording::ALL_ADDRESSES.into(), ..walking(context, &stage, 0..stage.bytes) }
 }
 
 /// Latency of random reads all over the drive.
-fn typical_ns(context: &ExperimentContext<'_>) -> Option<f64> {
+fn typical_ns(context: &Context<'_>) -> Option<f64> {
     median(&latencies(reads_alone(context)?))
-}
-
-/// Whether those are on flash of one kind and age, and on flash at all: a read that skips the flash meets no
-/// die.
-fn is_even(context: &ExperimentContext<'_>) -> bool {
-    if typical_ns(context).is_none_or(|typical_ns| typical_ns < (1.0 - EVEN) * single_reader_ns(context)) {
-        return false;
-    }
-    are_even(&reads_alone(context).map(latencies).unwrap_or_default())
 }
 
 fn are_even(reads: &[f64]) -> bool {
     let (low, high) = (quantile(reads, 0.05), quantile(reads, 0.95));
     low.zip(high).is_some_and(|(low, high)| low > 0.0 && high < (1.0 + EVEN) * low)
-}
-
-/// How much faster reads are in parallel: the answer if dies do not show.
-fn deep(context: &ExperimentContext<'_>, walk: &Segment) -> Option<Workload> {
-    let region = walk.workload.streams.get(1)?.pattern.region();
-    let range = region.resolve(context.evidence.geometry.capacity, context.block()).ok()?;
-    let stream = random_reads(range, context.block(), 32);
-    let until = Until { elapsed: Some(Nanos::from_secs(10)), ..Until::ops(DEEP_READS) };
-    segment(context, DEEP).is_none().then(|| Workload::new(DEEP, until, vec![stream]))
-}
-
-/// Reads right after a write may have waited for its leftovers; the fastest tenth has not.
-fn single_reader_ns(context: &ExperimentContext<'_>) -> f64 {
-    segment(context, SINGLE_READER).and_then(|alone| quantile(&latencies(alone), 0.1)).unwrap_or(0.0)
-}
-
-fn depth_gain(context: &ExperimentContext<'_>, alone_ns: f64) -> Option<Factor> {
-    let rate = segment(context, DEEP).and_then(Segment::iops).filter(|_| alone_ns > 0.0)?;
-    Some(Factor(rate * alone_ns / 1e9))
 }
 
 fn properties(pattern: &Pattern, busy: bool, gain: Option<Factor>) -> [Property; 2] {
@@ -362,5 +355,294 @@ fn properties(pattern: &Pattern, busy: bool, gain: Option<Factor>) -> [Property;
 fn picture(conflicts: &Conflicts) -> Series {
     let (offset, latency) = (axis("offset", "bytes"), axis("latency", "ns"));
     Series::new(wording::CONFLICTS_BY_PLACE, Shape::Scatter, offset, latency)
-        .lines([Line::new("reads", conflicts.points())])
+        .lines([Line::new("reads", conflicts.points.clone())])
+}
+
+/// Queue depth of the reader that stays on one page; a read that meets its die waits for nearly all of them.
+const PINNED_DEPTH: u32 = 8;
+/// A read that waits as long as this many reads has met the pinned die. Sharing a channel or a busy firmware
+/// costs less than two. Chosen: half of the pinned reader's queue.
+const WAITED_READS: f64 = 4.0;
+/// Fewer runs of slow addresses than this make no pattern.
+const RUNS_MIN: usize = 8;
+/// Fewer reads of the second reader than this show nothing.
+const READS_MIN: usize = 256;
+/// Share of slow addresses above which the readers meet everywhere. Chosen: one die of two would be half.
+const EVERYWHERE_SHARE: f64 = 0.9;
+/// Share of the runs, and of their distances, that must be equal. Chosen: a majority.
+const ALIKE: f64 = 0.6;
+/// The same if two neighboring lengths count as equal. Chosen: higher, because chance meets two lengths more
+/// often than one.
+const NEIGHBORS: f64 = 0.85;
+/// Difference between the number of dies from the share and from the period, in dies, up to which they agree;
+/// half a run at either end comes on top. Chosen: nearly exact, because both count the same runs.
+const AGREE: f64 = 0.04;
+/// Ratio of the ends of the interval of the number of dies above which no number is named. Chosen: 8 dies are
+/// still told from 10.
+const UNSURE_MAX: f64 = 1.2;
+/// Bytes that one die holds in a row, at least: the smallest page of a map. Runs of one address that is larger may be shorter
+/// than that address, and then the period is that of some addresses that skip others.
+const STRIPE_MIN: f64 = 4096.0;
+/// Above this many addresses, they are not told apart.
+const PLACES_MAX: usize = 1 << 16;
+/// Addresses shown in a chart.
+const POINTS_MAX: usize = 2048;
+
+/// The waits of the second reader, by address.
+struct Conflicts {
+    grain: f64,
+    /// For each address the share of its reads that waited, if there were any; empty if there are too many
+    /// addresses.
+    wait_share: Vec<Option<f64>>,
+    /// Reads that waited, and all reads.
+    slow: u64,
+    all: u64,
+    /// `[address in bytes, latency in ns]` of the first reads.
+    points: Vec<[f64; 2]>,
+}
+
+/// The pattern of the slow addresses.
+#[derive(Clone, Debug, PartialEq)]
+enum Pattern {
+    /// The readers never meet.
+    Nowhere,
+    /// The readers meet everywhere.
+    Everywhere,
+    /// Too few runs, or irregular ones.
+    Unclear {
+        /// Share of slow addresses.
+        share: f64,
+    },
+    /// One of several dies.
+    Clear {
+        /// Share of slow addresses.
+        share: f64,
+        /// Number of dies, and the ends of the 90% interval.
+        dies: (f64, f64, f64),
+        /// Consecutive bytes on one die, and the ends of the 90% interval, if there is a period.
+        stripe: Option<(f64, f64, f64)>,
+    },
+}
+
+impl Conflicts {
+    /// From two readers, the first of which stays on one page; `alone_ns` is the latency of the second
+    /// without the first.
+    fn from_walk(walk: &Segment, alone_ns: f64) -> Option<Self> {
+        let grain = walk.workload.streams.get(1)?.pattern.grain()?;
+        let moving_reads: Vec<&Sample> = walk.samples.iter().filter(|sample| sample.stream == 1).collect();
+        let pinned = walk.samples.len() - moving_reads.len();
+        let span = walk.samples.last()?.done.since(walk.started_at).0 as f64;
+        if moving_reads.len() < READS_MIN || pinned == 0 || span <= 0.0 || alone_ns <= 0.0 {
+            return None;
+        }
+        let limit = alone_ns + WAITED_READS * span / pinned as f64;
+        let has_waited = |sample: &Sample| sample.latency().0 as f64 > limit;
+        let start = moving_reads.iter().map(|sample| sample.offset).min()?;
+        let place_of = |sample: &Sample| ((sample.offset - start) / grain) as usize;
+        let places = moving_reads.iter().map(|sample| place_of(sample)).max()? + 1;
+        let mut counts = vec![(0u32, 0u32); if places > PLACES_MAX { 0 } else { places }];
+        for sample in moving_reads.iter().filter(|_| places <= PLACES_MAX) {
+            let (waits, all) = &mut counts[place_of(sample)];
+            *waits += u32::from(has_waited(sample));
+            *all += 1;
+        }
+        let share = |(waits, all): (u32, u32)| (all > 0).then(|| f64::from(waits) / f64::from(all));
+        let point = |sample: &&Sample| [(sample.offset - start) as f64, sample.latency().0 as f64];
+        Some(Self {
+            grain: grain as f64,
+            wait_share: counts.into_iter().map(share).collect(),
+            slow: moving_reads.iter().filter(|sample| has_waited(sample)).count() as u64,
+            all: moving_reads.len() as u64,
+            points: moving_reads.iter().take(POINTS_MAX).map(point).collect(),
+        })
+    }
+
+    /// The pattern of the slow addresses.
+    fn pattern(&self) -> Pattern {
+        let shares: Vec<f64> = self.wait_share.iter().filter_map(|wait_share| *wait_share).collect();
+        let share = if shares.is_empty() {
+            self.slow as f64 / self.all as f64
+        } else {
+            shares.iter().filter(|wait_share| **wait_share > 0.5).count() as f64 / shares.len() as f64
+        };
+        if share == 0.0 {
+            Pattern::Nowhere
+        } else if share > EVERYWHERE_SHARE {
+            Pattern::Everywhere
+        } else {
+            self.by_period(share)
+        }
+    }
+
+    /// From the share of slow addresses alone, which may have no period. The reads of one stripe count as one
+    /// case; if addresses are not told apart, each read does.
+    fn by_share(&self) -> Pattern {
+        let share = match self.pattern() {
+            Pattern::Unclear { share } => share,
+            clear => return clear,
+        };
+        let (hits, cases) = match self.wait_share.is_empty() {
+            true => (self.slow, self.all),
+            false => (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64),
+        };
+        let Some(interval) = share_interval(hits, cases, CONFIDENCE_90).filter(|_| hits > 0) else {
+            return Pattern::Unclear { share };
+        };
+        let (low, high) = (1.0 / interval.high, 1.0 / interval.low);
+        let whole = high.floor();
+        if whole < low || high / low > UNSURE_MAX {
+            return Pattern::Unclear { share };
+        }
+        let is_only_one = whole - 1.0 < low;
+        let dies = if is_only_one { whole } else { 1.0 / share };
+        Pattern::Clear { share, dies: (dies, low, high), stripe: None }
+    }
+
+    fn by_period(&self, share: f64) -> Pattern {
+        let runs = self.runs();
+        if runs.len() < RUNS_MIN {
+            return Pattern::Unclear { share };
+        }
+        let lengths: Vec<f64> = runs.iter().map(|(start, end)| end - start).collect();
+        let distances: Vec<f64> = runs.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+        let (length, distance) = (TypicalValue::from_values(&lengths), TypicalValue::from_values(&distances));
+        let dies = distance.value / length.value;
+        let whole = dies.round();
+        let is_whole = (dies - whole).abs() < 0.25_f64.max(0.03 * dies);
+        let agrees = (share * whole - 1.0).abs() < AGREE + 0.5 / runs.len() as f64;
+        let is_fine = length.value > 1.0 || self.grain <= STRIPE_MIN;
+        if !(length.is_alike && distance.is_alike && is_whole && agrees && is_fine) {
+            return Pattern::Unclear { share };
+        }
+        let stripe = length.value * self.grain;
+        let unsure = self.grain * 0.25_f64.max(length.error);
+        Pattern::Clear {
+            share,
+            dies: (whole, 0.97 * whole, 1.03 * whole),
+            stripe: Some((stripe, stripe - unsure, stripe + unsure)),
+        }
+    }
+
+    /// Runs of neighboring slow addresses, without those at either end of the area. An address without reads
+    /// counts like the one before.
+    fn runs(&self) -> Vec<(f64, f64)> {
+        let mut runs = Vec::new();
+        let (mut begun, mut is_slow) = (None, false);
+        let mut first = true;
+        for (place, wait_share) in self.wait_share.iter().enumerate() {
+            let Some(wait_share) = wait_share else { continue };
+            let now = *wait_share > 0.5;
+            if now && !is_slow && !first {
+                begun = Some(place as f64);
+            }
+            if !now
+                && is_slow
+                && let Some(start) = begun.take()
+            {
+                runs.push((start, place as f64));
+            }
+            (is_slow, first) = (now, false);
+        }
+        runs
+    }
+}
+
+/// The most common length: exact, or as one of two neighboring ones.
+struct TypicalValue {
+    value: f64,
+    error: f64,
+    is_alike: bool,
+}
+
+impl TypicalValue {
+    fn from_values(values: &[f64]) -> Self {
+        let middle = median(values).expect("there are several");
+        let count = values.len() as f64;
+        let exact = values.iter().filter(|value| **value == middle).count() as f64;
+        if exact >= ALIKE * count {
+            return Self { value: middle, error: 0.0, is_alike: true };
+        }
+        let near = |value: &&f64| (**value - middle).abs() <= 1.0;
+        let alike: Vec<f64> = values.iter().filter(near).copied().collect();
+        Self {
+            value: mean(&alike).unwrap_or(middle),
+            error: 1.0 / (alike.len() as f64).sqrt(),
+            is_alike: alike.len() as f64 >= NEIGHBORS * count,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pattern(is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
+        pattern_at(4096, is_slow, places)
+    }
+
+    /// The pattern of places of so many bytes each.
+    fn pattern_at(grain: usize, is_slow: impl Fn(usize) -> bool, places: usize) -> Pattern {
+        let wait_share = (0..places).map(|place| Some(if is_slow(place) { 1.0 } else { 0.0 })).collect();
+        Conflicts { grain: grain as f64, wait_share, slow: 0, all: 0, points: Vec::new() }.pattern()
+    }
+
+    #[test]
+    fn a_period_and_a_length_are_dies_and_a_stripe() {
+        let found = pattern(|place| place % 96 / 6 == 2, 1024);
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        assert_eq!((dies.0, stripe.0), (16.0, 24576.0));
+        assert!(dies.1 < 16.0 && 16.0 < dies.2 && stripe.1 > 0.9 * 24576.0);
+    }
+
+    #[test]
+    fn parity_in_between_hides_no_die() {
+        // Units of two addresses on five dies in turn; one in sixteen is parity, which has no address.
+        let units = (0..4096).filter(|unit| unit % 16 != 15);
+        let places: Vec<bool> = units.flat_map(|unit| [unit % 5 == 3; 2]).collect();
+        let found = pattern(|place| places[place], places.len());
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        assert_eq!((dies.0, stripe.0), (5.0, 8192.0));
+    }
+
+    #[test]
+    fn a_die_that_is_passed_over_makes_no_smaller_drive() {
+        // Four dies, one of which was busy most of the time: most periods are those of three.
+        let unit = |place: usize| if place / 3 % 26 < 20 { place / 3 % 26 % 3 } else { place / 3 % 26 % 2 };
+        assert!(matches!(pattern(|place| unit(place) == 1, 8192), Pattern::Unclear { .. }));
+    }
+
+    #[test]
+    fn addresses_that_skip_dies_have_no_period() {
+        // Stripes of 24 KiB on 24 dies: of every 64 KiB, the first page is on one of 9 dies.
+        let is_on_die = |grain: usize| move |place: usize| (place * grain / (24 << 10)).is_multiple_of(24);
+        let coarse = pattern_at(64 << 10, is_on_die(64 << 10), 4096);
+        assert!(matches!(coarse, Pattern::Unclear { .. }), "{coarse:?}");
+        let fine = pattern_at(4 << 10, is_on_die(4 << 10), 4096);
+        assert!(matches!(fine, Pattern::Clear { dies: (24.0, ..), .. }), "{fine:?}");
+    }
+
+    #[test]
+    fn places_without_order_have_no_period() {
+        let hash = |place: usize| (place as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        assert!(matches!(pattern(|place| hash(place).is_multiple_of(10), 8192), Pattern::Unclear { .. }));
+    }
+
+    #[test]
+    fn a_share_of_all_places_is_one_of_the_dies() {
+        let of =
+            |slow, all| Conflicts { grain: 4096.0, wait_share: Vec::new(), slow, all, points: Vec::new() };
+        let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).by_share() else { panic!() };
+        assert_eq!(dies.0, 4.0);
+        assert!(matches!(of(38, 150).by_share(), Pattern::Unclear { .. }));
+        // No whole number of dies has this share.
+        assert!(matches!(of(5_260, 15_000).by_share(), Pattern::Unclear { .. }));
+        assert!(matches!(of(3_800, 15_000).pattern(), Pattern::Unclear { .. }));
+    }
+
+    #[test]
+    fn waiting_everywhere_or_nowhere_is_no_pattern() {
+        assert_eq!(pattern(|_| true, 1024), Pattern::Everywhere);
+        assert_eq!(pattern(|_| false, 1024), Pattern::Nowhere);
+        assert_eq!(pattern(|place| place < 64, 1024), Pattern::Unclear { share: 0.0625 });
+    }
 }

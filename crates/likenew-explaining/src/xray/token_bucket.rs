@@ -6,6 +6,7 @@
 
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Iops;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
@@ -13,13 +14,11 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::experiment::{Experiment, ExperimentContext, Finding, own_name};
+use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property};
 use super::wording;
 use likenew_procedure_support::series::axis;
 
-const BURST: &str = "burst";
-const REST: &str = "rest";
 const DEPTH: u32 = 64;
 /// Length of the first burst. Chosen: long enough for a level rate.
 const FIRST: Nanos = Nanos::from_secs(10);
@@ -54,35 +53,16 @@ impl Experiment for TokenBucket {
         "token-bucket"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        if !is_wanted(context) || Bursts::from_context(context).knee().is_some() {
-            return None;
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
+        let mut bursts = Bursts::default();
+        if is_wanted(context) {
+            let _ended = bursts.measure(context, steps);
         }
-        let bursts = Bursts::from_context(context);
-        let (reads, spent) = (bursts.reads(), bursts.spent_time());
-        let rests = context.segments.len() - bursts.all.len();
-        if let Some(span) = RESTS.get(rests).filter(|_| rests == bursts.all.len()) {
-            return Some(Workload { name: format!("{REST} {}", rests + 1), ..Workload::rest(*span) });
-        }
-        if spent >= TIME_MAX || reads >= READS_MAX || bursts.was_empty().is_some() {
-            return None;
-        }
-        let span = FIRST.0 as f64 * LONGER.powi(bursts.all.len() as i32);
-        let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
-        let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
-        // As short as possible, so that a limit of bytes per second is not met first.
-        let place = AccessPattern::Random(Region::bytes(0..context.span));
-        let stream = Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
-        Some(Workload::new(format!("{BURST} {}", bursts.all.len() + 1), until, vec![stream]))
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
-        let bursts = Bursts::from_context(context);
         if context.inferences.is("virtual") && takes_too_long(context) {
             let property = Property::undecided(Key::TokenBucketIos, wording::long_reads_needed());
             return Finding::single(property, None);
         }
-        if bursts.all.is_empty() || bursts.all.iter().all(|burst| burst.total().ios == 0) {
+        if bursts.all.iter().all(|burst| burst.total().ios == 0) {
             return Finding::default();
         }
         Finding::single(bursts.property(context), Some(("reads_over_time", bursts.picture(context))))
@@ -90,18 +70,21 @@ impl Experiment for TokenBucket {
 }
 
 /// Only virtual disks have rate limits; other media do not.
-fn is_wanted(context: &ExperimentContext<'_>) -> bool {
+fn is_wanted(context: &Context<'_>) -> bool {
     let may_have_one = context.inferences.word(Key::Medium).is_none() || context.inferences.is("virtual");
     may_have_one && !takes_too_long(context)
 }
 
 /// In wall time a test of an hour runs only if it was asked for.
-fn takes_too_long(context: &ExperimentContext<'_>) -> bool {
+fn takes_too_long(context: &Context<'_>) -> bool {
     context.evidence.geometry.clock == Clock::Wall && !context.is_named
 }
 
+#[derive(Default)]
 struct Bursts<'a> {
     all: Vec<&'a Segment>,
+    /// How long the drive has rested for the test.
+    rested: Nanos,
 }
 
 /// A rate in IOPS.
@@ -124,19 +107,31 @@ fn halves(burst: &Segment) -> (f64, f64) {
 }
 
 impl<'a> Bursts<'a> {
-    fn from_context(context: &ExperimentContext<'a>) -> Self {
-        let segments = context.segments.iter().copied();
-        Self { all: segments.filter(|segment| own_name(segment).starts_with(BURST)).collect() }
+    /// Reads until the rate has fallen for good; before the first two bursts the drive rests.
+    fn measure(&mut self, context: &Context<'a>, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        while self.knee().is_none() {
+            let count = self.all.len();
+            if let Some(span) = RESTS.get(count) {
+                self.rested += steps.rest(format!("rest {}", count + 1), *span)?.elapsed();
+            }
+            let (reads, spent) = (self.reads(), self.spent_time());
+            if spent >= TIME_MAX || reads >= READS_MAX || self.was_empty().is_some() {
+                break;
+            }
+            let span = FIRST.0 as f64 * LONGER.powi(count as i32);
+            let elapsed = Nanos(span as u64).min(TIME_MAX - spent);
+            let until = Until { elapsed: Some(elapsed), ..Until::ops(READS_MAX - reads) };
+            // As short as possible, so that a limit of bytes per second is not met first.
+            let place = AccessPattern::Random(Region::bytes(0..context.span));
+            let stream =
+                Stream::closed(Mix::Only(Op::Read), context.block(), place, DEPTH, DataClass::Random);
+            self.all.push(steps.run(Workload::new(format!("burst {}", count + 1), until, vec![stream]))?);
+        }
+        Ok(())
     }
 
     fn reads(&self) -> u64 {
         self.all.iter().map(|burst| burst.total().ios).sum()
-    }
-
-    /// How long the drive has rested for the test.
-    fn idle_time(context: &ExperimentContext<'_>) -> Nanos {
-        let rests = context.segments.iter().filter(|segment| own_name(segment).starts_with(REST));
-        Nanos(rests.map(|rest| rest.elapsed().0).sum())
     }
 
     fn spent_time(&self) -> Nanos {
@@ -164,7 +159,7 @@ impl<'a> Bursts<'a> {
         (is_level && level < LOWER * after_rest).then_some(level)
     }
 
-    fn property(&self, context: &ExperimentContext<'_>) -> Property {
+    fn property(&self, context: &Context<'_>) -> Property {
         let key = Key::TokenBucketIos;
         let highest = self.highest();
         if let Some(level) = self.was_empty() {
@@ -177,7 +172,7 @@ impl<'a> Bursts<'a> {
             }
             Some(level) => {
                 let (credits, span) = excess(&context.segments, level);
-                let earned = level * Self::idle_time(context).as_secs_f64();
+                let earned = level * self.rested.as_secs_f64();
                 if (EARNED_CREDIT_RANGE.0 * earned..EARNED_CREDIT_RANGE.1 * earned).contains(&credits) {
                     return Property::undecided(key, wording::earned_credits(credits, Iops(level)));
                 }
@@ -201,7 +196,7 @@ impl<'a> Bursts<'a> {
         least >= LOWER * self.highest()
     }
 
-    fn picture(&self, context: &ExperimentContext<'_>) -> Series {
+    fn picture(&self, context: &Context<'_>) -> Series {
         let origin = self.all.first().map_or(Nanos::ZERO, |burst| burst.started_at);
         let points = self.all.iter().flat_map(|burst| {
             let (start, width) = (burst.started_at.since(origin).0, burst.seconds.width);

@@ -6,17 +6,16 @@ use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
 use likenew_core::quantity::Latency;
 use likenew_core::region::Region;
-use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::comparison::{MedianComparison, reads_of_both, write_in_order};
-use super::experiment::{Experiment, ExperimentContext, ExperimentSteps, Finding};
+use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property};
 use super::wording;
+use super::writing::{MedianComparison, reads_of_both, write_in_order};
 use likenew_procedure_support::series::axis;
 
-const NAME: &str = "trim";
+pub(super) const NAME: &str = "trim";
 /// Bytes to trim, and as many beside them to compare with.
 pub(super) const AREA: u64 = 1 << 20;
 const READS: u32 = 64;
@@ -41,7 +40,7 @@ impl Experiment for TrimExperiment {
         NAME
     }
 
-    fn run(&self, context: &ExperimentContext<'_>, steps: &mut ExperimentSteps<'_, '_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         if let Some(property) = refusal(context) {
             return Finding::single(property, None);
         }
@@ -55,12 +54,11 @@ impl Experiment for TrimExperiment {
 /// Puts the last reads before the TRIM into `before`, and those after it into `stages`: seconds of rest before them, and trimmed
 /// compared with kept addresses.
 fn measure(
-    steps: &mut ExperimentSteps<'_, '_>,
+    steps: &mut Steps<'_>,
     before: &mut Option<MedianComparison>,
     stages: &mut Vec<(u64, MedianComparison)>,
 ) -> Result<(), Ended> {
     let reads = |name: &str| reads_of_both(name, [0..AREA, AREA..2 * AREA], READ, READS);
-    let rest = |name: String, rest| Workload { name, ..Workload::rest(rest) };
     steps.run(write_in_order("write", 0..2 * AREA, DataClass::Random))?;
     *before = MedianComparison::in_segment(steps.run(reads("reads before"))?);
     for settle in 1..=SETTLES {
@@ -68,7 +66,7 @@ fn measure(
             break;
         }
         // The drive is still busy with earlier work.
-        steps.run(rest(format!("settle {settle}"), SETTLE))?;
+        steps.rest(format!("settle {settle}"), SETTLE)?;
         *before = MedianComparison::in_segment(steps.run(reads("reads before"))?);
     }
     let place = AccessPattern::Sequential(Region::bytes(0..AREA));
@@ -81,7 +79,7 @@ fn measure(
             _ => format!("reads after {seconds} s"),
         };
         if seconds > 0 {
-            steps.run(rest(format!("rest {seconds} s"), Nanos::from_secs(seconds)))?;
+            steps.rest(format!("rest {seconds} s"), Nanos::from_secs(seconds))?;
         }
         rested += seconds;
         let compared = MedianComparison::in_segment(steps.run(reads(&name))?);
@@ -94,13 +92,8 @@ fn measure(
     Ok(())
 }
 
-/// Whether a segment belongs to this test.
-pub(super) fn is_own(segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(NAME).is_some_and(|rest| rest.starts_with(": "))
-}
-
 /// Why TRIM cannot be tested here; `None` if it can.
-fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+fn refusal(context: &Context<'_>) -> Option<Property> {
     let evidence = context.evidence;
     let undecided = |reason| Some(Property::undecided(Key::Trim, reason));
     match context.inferences.word(Key::Medium) {
@@ -108,9 +101,7 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
         Some("virtual") => undecided(wording::trim_of_volume()),
         Some("disk") => undecided(wording::trim_of_disk()),
         _ if evidence.identity.kind == Kind::Folder => undecided(wording::trim_of_folder()),
-        _ if !context.may_write(2 * AREA) && context.segments.is_empty() => {
-            undecided(context.write_refusal(2 * AREA))
-        }
+        _ if !context.may_begin(2 * AREA) => undecided(context.write_refusal(2 * AREA)),
         _ => None,
     }
 }

@@ -3,12 +3,10 @@
 mod behind_merges;
 mod bursts;
 mod disk_cache;
-mod first_wait;
 
 use likenew_core::drive::Kind;
-use likenew_core::workload::Workload;
 
-use super::experiment::{Experiment, ExperimentContext, Finding};
+use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property};
 use super::wording;
 
@@ -20,27 +18,18 @@ impl Experiment for WriteBufferExperiment {
         "write-buffer"
     }
 
-    fn next(&self, context: &ExperimentContext<'_>) -> Option<Workload> {
-        match refusal(context) {
-            Some(_) => None,
-            None if is_disk(context) => disk_cache::next(context),
-            None if merges(context) => behind_merges::next(context),
-            None => bursts::next(context),
-        }
-    }
-
-    fn find(&self, context: &ExperimentContext<'_>) -> Finding {
+    fn run<'a>(&self, context: &Context<'a>, steps: &mut Steps<'a>) -> Finding {
         match refusal(context) {
             Some(property) => Finding::single(property, None),
-            None if is_disk(context) => disk_cache::find(context),
-            None if merges(context) => behind_merges::find(context),
-            None => bursts::find(context),
+            None if is_disk(context) => disk_cache::run(context, steps),
+            None if merges(context) => behind_merges::run(context, steps),
+            None => bursts::run(context, steps),
         }
     }
 }
 
 /// Why the write buffer cannot be tested here; `None` if it can.
-fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
+fn refusal(context: &Context<'_>) -> Option<Property> {
     let undecided = |reason| Some(Property::undecided(Key::WriteBufferBytes, reason));
     match context.inferences.word(Key::Medium) {
         Some("virtual") => return undecided(wording::buffer_of_volume()),
@@ -52,18 +41,18 @@ fn refusal(context: &ExperimentContext<'_>) -> Option<Property> {
     {
         return undecided(wording::short_files());
     }
-    match context.segments.is_empty() && !context.may_write(bursts::FIRST) {
-        true => undecided(context.write_refusal(bursts::FIRST)),
-        false => None,
+    match context.may_begin(bursts::FIRST) {
+        true => None,
+        false => undecided(context.write_refusal(bursts::FIRST)),
     }
 }
 
-fn is_disk(context: &ExperimentContext<'_>) -> bool {
+fn is_disk(context: &Context<'_>) -> bool {
     context.inferences.is("disk") || context.inferences.is("shingled_disk")
 }
 
 /// Whether it is known how to keep the flash busy with merges.
-fn merges(context: &ExperimentContext<'_>) -> bool {
+fn merges(context: &Context<'_>) -> bool {
     let family = context.inferences.word(Key::Mapping);
     family.is_some_and(|family| family != "page") && context.inferences.number(Key::EraseUnitBytes).is_some()
 }

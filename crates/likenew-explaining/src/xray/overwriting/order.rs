@@ -10,10 +10,10 @@ use likenew_stats::period::{Period, period};
 use likenew_stats::recurrence::{Recurrence, recurrence};
 use likenew_stats::summary::mean;
 
-use super::super::experiment::{ExperimentContext, own_name};
+use super::super::experiment::Context;
 use super::super::property::{Key, Property};
-use super::super::{fill, wording};
-use super::{BLOCK, DEPTH, IN_PLACE, ORDER, TRIM};
+use super::super::wording;
+use super::{BLOCK, DEPTH};
 use likenew_procedure_support::series::axis;
 
 /// Chunks that are analyzed together.
@@ -73,9 +73,10 @@ struct Periodicity {
 }
 
 impl Order {
-    pub(super) fn from_context(context: &ExperimentContext<'_>) -> Self {
-        let was_emptied = context.segment(TRIM).is_some();
-        let in_order = stretches(context, if was_emptied { ORDER } else { IN_PLACE });
+    /// From overwrites in place, and from those after the drive was emptied, if it was.
+    pub(super) fn new(context: &Context<'_>, in_place: &[&Segment], emptied: Option<&Vec<&Segment>>) -> Self {
+        let was_emptied = emptied.is_some();
+        let in_order = stretches(context, emptied.map_or(in_place, Vec::as_slice));
         let lead = lead(context);
         let times: Vec<f64> = in_order.iter().flat_map(|stretch| without_trend(stretch, lead)).collect();
         let recurs = |stretches: &[Vec<f64>]| {
@@ -84,27 +85,11 @@ impl Order {
         };
         let last = recurs(&in_order);
         let is_earlier = was_emptied && last.is_none();
-        let recurrence = if is_earlier { recurs(&stretches(context, IN_PLACE)) } else { last };
+        let recurrence = if is_earlier { recurs(&stretches(context, in_place)) } else { last };
         let chunk = in_order.iter().map(Vec::len).max().unwrap_or(0);
         // A period as long as a pass over the same addresses may be the pass.
         let period = period(&times, least(context)).filter(|of| of.length < PASS * chunk as f64);
         Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
-    }
-
-    /// Nanoseconds per byte in place on a drive that could not be emptied and became slower as it was filled:
-    /// without its cache, if it has one, because data in it is still valid.
-    pub(super) fn native(context: &ExperimentContext<'_>) -> Option<f64> {
-        let is_known = fill::cache_of(context).is_some() || fill::cliff_in(context).is_none();
-        if is_known || context.loses_writes() {
-            return None;
-        }
-        chunks(context, IN_PLACE).last().map(cost)
-    }
-
-    /// Chunks that may have gone to a cache when the same addresses were overwritten in place.
-    pub(super) fn cached_ios(context: &ExperimentContext<'_>) -> usize {
-        let most = if fill::cache_of(context).is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
-        chunks(context, IN_PLACE).filter(|chunk| may_be_cached(context, chunk)).count().min(most)
     }
 
     /// Whether more chunks would add little.
@@ -133,7 +118,7 @@ impl Order {
         self.recurrence.map(of_recurrence).or_else(|| self.period.map(of_period))
     }
 
-    pub(super) fn property(&self, context: &ExperimentContext<'_>) -> Property {
+    pub(super) fn property(&self, context: &Context<'_>) -> Property {
         let key = Key::EraseUnitBytes;
         let Some(Periodicity { length, half, strength, .. }) = self.rhythm() else {
             return Property::undecided(key, wording::no_rhythm());
@@ -156,7 +141,7 @@ impl Order {
         let unaided =
             || likenew_stats::period::period(&self.times, 0.0).is_some_and(|of| is_same(of.length, length));
         let certain =
-            strength > STRONG && fill::cliff_in(context).is_none() && least(context) > 0.0 && unaided();
+            strength > STRONG && context.inferences.cliff().is_none() && least(context) > 0.0 && unaided();
         let confidence = if certain { 0.95 } else { 0.85 };
         Property::number(key, value, (value - half, value + half), confidence, reason)
     }
@@ -183,19 +168,31 @@ fn is_same(length: f64, other: f64) -> bool {
     (length / other - 1.0).abs() < SAME
 }
 
-fn chunks<'a>(context: &ExperimentContext<'a>, name: &'static str) -> impl Iterator<Item = &'a Segment> {
-    context.segments.clone().into_iter().filter(move |segment| own_name(segment).starts_with(name))
+/// Nanoseconds per byte in place on a drive that could not be emptied and became slower as it was filled:
+/// without its cache, if it has one, because data in it is still valid.
+pub(super) fn native(context: &Context<'_>, in_place: &[&Segment]) -> Option<f64> {
+    let is_known = context.inferences.slc_cache().is_some() || context.inferences.cliff().is_none();
+    if is_known || context.loses_writes() {
+        return None;
+    }
+    in_place.last().map(|chunk| cost(chunk))
+}
+
+/// Chunks that may have gone to a cache when the same addresses were overwritten in place.
+pub(super) fn cached_chunks(context: &Context<'_>, in_place: &[&Segment]) -> usize {
+    let most = if context.inferences.slc_cache().is_some() { usize::MAX } else { MAYBE_CACHED_MAX };
+    in_place.iter().filter(|chunk| may_be_cached(context, chunk)).count().min(most)
 }
 
 /// Nanoseconds that each I/O of the last chunks added, for chunks that no cache took.
-fn stretches(context: &ExperimentContext<'_>, name: &'static str) -> Vec<Vec<f64>> {
-    let is_claimed = fill::cache_of(context).is_some();
-    let slowest = chunks(context, name).map(cost).fold(0.0, f64::max);
-    let is_native = |chunk: &&Segment| match is_claimed {
+fn stretches(context: &Context<'_>, chunks: &[&Segment]) -> Vec<Vec<f64>> {
+    let is_claimed = context.inferences.slc_cache().is_some();
+    let slowest = chunks.iter().map(|chunk| cost(chunk)).fold(0.0, f64::max);
+    let is_native = |chunk: &&&Segment| match is_claimed {
         true => !may_be_cached(context, chunk),
         false => cost(chunk) > LIKE_SLOWEST * slowest,
     };
-    let chunks: Vec<&Segment> = chunks(context, name).filter(is_native).collect();
+    let chunks: Vec<&&Segment> = chunks.iter().filter(is_native).collect();
     chunks[chunks.len().saturating_sub(CHUNKS)..].iter().map(|chunk| times(chunk)).collect()
 }
 
@@ -206,8 +203,8 @@ fn cost(chunk: &Segment) -> f64 {
 
 /// Whether a cache may have taken the chunk, and with it the ends of other blocks. A drive that could not be
 /// emptied may have slowed down because of collection instead.
-fn may_be_cached(context: &ExperimentContext<'_>, chunk: &Segment) -> bool {
-    let native = match (fill::cache_of(context), fill::cliff_in(context)) {
+fn may_be_cached(context: &Context<'_>, chunk: &Segment) -> bool {
+    let native = match (context.inferences.slc_cache(), context.inferences.cliff()) {
         (Some(cache), _) => NATIVE * cache.after,
         (None, Some(drop)) => (drop.before + drop.after) / 2.0,
         (None, None) => 0.0,
@@ -216,14 +213,14 @@ fn may_be_cached(context: &ExperimentContext<'_>, chunk: &Segment) -> bool {
 }
 
 /// Fewest I/Os between two erases, as far as it is known what all dies write together.
-fn least(context: &ExperimentContext<'_>) -> f64 {
+fn least(context: &Context<'_>) -> f64 {
     let (dies, stripe) =
         (context.inferences.number(Key::Parallelism), context.inferences.number(Key::StripeBytes));
     dies.zip(stripe).map_or(0.0, |(dies, stripe)| BLOCK_UNITS * dies * stripe / f64::from(BLOCK))
 }
 
 /// I/Os at the start of a chunk that find the write buffer empty.
-fn lead(context: &ExperimentContext<'_>) -> usize {
+fn lead(context: &Context<'_>) -> usize {
     let buffer = context.inferences.number(Key::WriteBufferBytes).unwrap_or(BUFFER_USUAL);
     DEPTH as usize + (1.5 * buffer / f64::from(BLOCK)).ceil() as usize
 }

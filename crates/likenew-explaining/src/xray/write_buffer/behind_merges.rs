@@ -5,12 +5,13 @@ use std::ops::Range;
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
-use super::super::experiment::{ExperimentContext, Finding, own_name};
+use super::super::experiment::{Context, Finding, Steps};
 use super::super::property::{Key, Property};
 use super::super::writing::synced_writes;
 use super::super::{mapping, wording};
@@ -33,39 +34,51 @@ const FIRST: usize = 4;
 /// the other errors.
 const PAGES_MIN: f64 = 24.0;
 
-pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let page = page(context);
-    let (start, step, clusters) = mapping::clusters(context)?;
-    let bursts = bursts(context);
-    let block = match bursts.last() {
-        None => 2 * page,
-        Some(burst) => match absorbed_bytes(burst) {
-            Some(bytes) if bursts.len() == 1 && is_worth_pages(bytes, page, clusters) => page,
-            Some(_) if same_as_last(&bursts).len() >= BURSTS => return None,
-            Some(_) => burst.workload.length_max(),
-            // There were too few clusters for it.
-            None => 4 * burst.workload.length_max(),
-        },
-    };
-    // Clusters are written in turn, so those that have been idle for longest come next.
-    let lead_clusters = u64::from(LEAD);
-    if clusters < CLUSTERS_LEAST || u64::from(block) > step / 4 {
-        return None;
-    }
+pub(super) fn run(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
+    let page = context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32);
+    let mut bursts = Vec::new();
+    let _ended = measure(context, steps, page, &mut bursts);
+    let Some(last) = bursts.last().filter(|last| !last.samples.is_empty()) else { return Finding::default() };
+    let block = f64::from(last.workload.length_max());
+    let intake: Vec<f64> = same_as_last(&bursts).into_iter().filter_map(absorbed_bytes).collect();
+    let property = infer_property(&intake, block, f64::from(page));
+    let picture = picture(last, &property);
+    Finding::single(property, Some(("write_buffer", picture)))
+}
+
+fn measure<'a>(
+    context: &Context<'_>,
+    steps: &mut Steps<'a>,
+    page: u32,
+    bursts: &mut Vec<&'a Segment>,
+) -> Result<(), Ended> {
+    let Some((start, step, clusters)) = mapping::clusters(context) else { return Ok(()) };
     let place = |clusters: Range<u64>| {
         let region = Region::bytes(start + clusters.start * step..start + clusters.end * step);
         AccessPattern::Strided { region, step }
     };
-    if context.segments.len() == 2 * bursts.len() {
-        let name = format!("lead {}", bursts.len() + 1);
-        let lead = synced_writes(name, 2 * page, place(0..lead_clusters), LEAD);
-        return Some(Workload { flush: true, ..lead });
+    let lead_clusters = u64::from(LEAD);
+    let mut block = 2 * page;
+    while clusters >= CLUSTERS_LEAST && u64::from(block) <= step / 4 {
+        let number = bursts.len() + 1;
+        // Clusters are written in turn, so those that have been idle for longest come next.
+        let lead = synced_writes(format!("lead {number}"), 2 * page, place(0..lead_clusters), LEAD);
+        steps.run(Workload { flush: true, ..lead })?;
+        let place = place(lead_clusters..clusters);
+        let writes = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let ios = IOS_MAX.min(clusters - lead_clusters);
+        let workload = Workload::new(format!("burst {number}"), Until::ops(ios), vec![writes]);
+        let burst = steps.run(Workload { samples: IOS_MAX as u32, ..workload })?;
+        bursts.push(burst);
+        block = match absorbed_bytes(burst) {
+            Some(bytes) if number == 1 && is_worth_pages(bytes, page, clusters) => page,
+            Some(_) if same_as_last(bursts).len() >= BURSTS => break,
+            Some(_) => burst.workload.length_max(),
+            // There were too few clusters for it.
+            None => 4 * burst.workload.length_max(),
+        };
     }
-    let place = place(lead_clusters..clusters);
-    let writes = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-    let ios = IOS_MAX.min(clusters - lead_clusters);
-    let workload = Workload::new(format!("burst {}", bursts.len() + 1), Until::ops(ios), vec![writes]);
-    Some(Workload { samples: IOS_MAX as u32, ..workload })
+    Ok(())
 }
 
 /// Whether I/Os of a page would tell a buffer of about these bytes more exactly, and reach its end.
@@ -80,30 +93,12 @@ fn same_as_last<'a>(bursts: &[&'a Segment]) -> Vec<&'a Segment> {
     bursts.iter().copied().filter(|burst| Some(burst.workload.length_max()) == block).collect()
 }
 
-fn page(context: &ExperimentContext<'_>) -> u32 {
-    context.inferences.number(Key::MapPageBytes).map_or(PAGE, |page| page as u32)
-}
-
-fn bursts<'a>(context: &ExperimentContext<'a>) -> Vec<&'a Segment> {
-    context.segments.iter().copied().filter(|segment| own_name(segment).starts_with("burst")).collect()
-}
-
 /// Bytes taken before a write had to wait.
 fn absorbed_bytes(burst: &Segment) -> Option<f64> {
     let latencies: Vec<f64> = burst.samples.iter().map(|sample| sample.latency().0 as f64).collect();
     let first = median(latencies.get(..FIRST)?)?;
     let waits = latencies.iter().position(|latency| *latency > (WAITS * first).max(MERGE_NS))?;
     Some(waits as f64 * f64::from(burst.workload.length_max()))
-}
-
-pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
-    let bursts = bursts(context);
-    let Some(last) = bursts.last().filter(|last| !last.samples.is_empty()) else { return Finding::default() };
-    let block = f64::from(last.workload.length_max());
-    let intake: Vec<f64> = same_as_last(&bursts).into_iter().filter_map(absorbed_bytes).collect();
-    let property = infer_property(&intake, block, f64::from(page(context)));
-    let picture = picture(last, &property);
-    Finding::single(property, Some(("write_buffer", picture)))
 }
 
 fn infer_property(intake: &[f64], block: f64, page: f64) -> Property {

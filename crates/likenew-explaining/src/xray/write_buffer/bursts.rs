@@ -1,6 +1,6 @@
 //! The write buffer of flash.
 //!
-//! Bursts that have to wait after as much each time show its size, see [`super::first_wait`]. Of others, a long burst
+//! Bursts that have to wait after as much each time show its size, see [`first_wait`]. Of others, a long burst
 //! into an empty buffer shows when its rate falls to that of the flash. How much had been programmed by then is
 //! unknown, but a shorter burst followed by a flush shows when n bytes are in the flash. At that time the long burst
 //! had programmed n bytes as well, and everything else it had sent was in the buffer: buffer = taken(when n bytes were
@@ -9,19 +9,18 @@
 use std::ops::Range;
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::Op;
+use likenew_core::procedure::Ended;
 use likenew_core::quantity::Rate;
-use likenew_core::region::Region;
 use likenew_core::segment::Segment;
-use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
+use likenew_core::workload::{SAMPLES_MAX, Workload};
+use likenew_procedure_support::series::axis;
 use likenew_stats::interval::{CONFIDENCE_90, median_interval};
 use likenew_stats::summary::{median, quantile, sorted};
 
-use super::super::experiment::{ExperimentContext, Finding, bytes_written, own_name};
+use super::super::experiment::{Context, Finding, Steps, bytes_written, sequential_writes};
 use super::super::property::{Key, Property};
 use super::super::wording;
-use super::first_wait::{self, FirstWait, FlushedBurst, agreed_wait};
-use likenew_procedure_support::series::axis;
 
 /// Bytes of the first burst.
 pub(super) const FIRST: u64 = 4 << 20;
@@ -39,8 +38,9 @@ const SHARES: [f64; 5] = [0.25, 0.31, 0.37, 0.43, 0.49];
 /// A buffer shows if the flash is slower than this share of the link. Chosen: a smaller difference shows no
 /// knee.
 const SLOWER: f64 = 0.93;
-/// Most bursts.
+/// Most bursts, and long ones where several do not agree.
 const BURSTS_MAX: usize = 48;
+const LONGS_MAX: usize = 6;
 /// Length of a long burst over what is taken before its knee, if it need not be longer.
 const KNEES: u64 = 4;
 /// I/Os in the buffer below which shorter I/Os are worth trying. Chosen: one I/O of twelve is 8%, more than
@@ -67,6 +67,7 @@ const POOLED_CONFIDENCE: f64 = 0.8;
 const MARGIN: f64 = 0.9;
 
 /// The progress of a burst into an empty buffer.
+#[derive(Clone)]
 struct Burst {
     /// Nanoseconds since the first I/O was sent, and bytes taken by then.
     intake: Vec<[f64; 2]>,
@@ -95,133 +96,139 @@ struct Knee {
     intake: f64,
 }
 
-pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
-    let bursts: Vec<&Segment> = context.segments.clone();
-    if bursts.len() >= BURSTS_MAX {
-        return None;
-    }
-    let Some(at) = bursts.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+/// Bursts up to now, which are one stream of writes.
+#[derive(Default)]
+struct Bursts {
+    count: usize,
+    bytes: u64,
+    /// Long bursts, and the bounds of the buffer from the short ones behind each.
+    longs: Vec<(Burst, Vec<[f64; 2]>)>,
+    /// Those that show what had left the buffer.
+    flushed: Vec<FlushedBurst>,
+}
+
+impl Bursts {
+    /// One long burst after the other, each with what it asks for, until one has shown the buffer.
+    fn measure(&mut self, context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
         // What a block map does at the start of a stream of writes belongs to no burst.
-        let name = if bursts.is_empty() { "lead" } else { "long 1" };
-        return burst(context, name.into(), FIRST, BLOCK);
-    };
-    let long = Burst::from_segment(bursts[at]);
-    let shorts = shorts_after(&bursts, at);
-    let longs = named(&bursts, "long").count();
-    let again = |bytes, block| burst(context, format!("long {}", longs + 1), bytes, block);
-    let block = long.block as u32;
-    let waits = first_waits(&bursts, long.block);
-    if shorts.is_empty()
-        && let Some(wait) = long.first_wait()
-    {
-        let worth =
-            (first_wait::LENGTH * wait.bytes as u64).next_multiple_of(1 << 16).clamp(1 << 18, LONGEST);
-        let finer = if block > BLOCK { BLOCK } else { SHORT_BLOCK };
-        let is_new = named(&bursts, "long").all(|burst| burst.workload.length_max() != finer);
-        if wait.bytes < IOS_MIN * long.block && is_new {
-            return again(worth, finer);
+        self.write(context, steps, "lead", FIRST, BLOCK)?;
+        let mut next = Some((FIRST, BLOCK));
+        while let Some((bytes, block)) = next {
+            let name = format!("long {}", self.longs.len() + 1);
+            let long = self.write(context, steps, &name, bytes, block)?;
+            next = self.follow_up(context, steps, &long)?;
         }
-        if let Some(wait) = agreed_wait(&waits, long.block) {
-            let flushed = flushed_bursts(&bursts, long.block);
-            let bytes = first_wait::next_bytes(wait, long.block, &flushed)? as u64;
-            return burst(context, format!("flushed {}", flushed.len() + 1), bytes, block);
-        }
-        if waits.len() < first_wait::BURSTS_MAX {
-            return again(worth, block);
-        }
+        Ok(())
     }
-    match long.shape() {
-        BurstShape::Even if block < LONG_BLOCK => again(long.bytes, LONG_BLOCK),
-        BurstShape::Even if long.bytes < LONGEST_EVEN => again(4 * long.bytes, block),
-        BurstShape::Slowing if long.bytes < LONGEST => again(4 * long.bytes, block),
-        BurstShape::Even | BurstShape::Slowing => None,
-        BurstShape::Knee(knee) if shorts.is_empty() => {
-            let (rough, worth) =
-                (knee.cached_bytes(), KNEES * (knee.intake as u64).next_multiple_of(1 << 16));
-            let finer = rough < IOS_MIN * long.block && block > SHORT_BLOCK;
-            match finer {
-                true => {
-                    again(worth.clamp(1 << 18, long.bytes), if block > BLOCK { BLOCK } else { SHORT_BLOCK })
+
+    /// Continues where the last burst ended, so that all of them are one stream of writes.
+    fn write(
+        &mut self,
+        context: &Context<'_>,
+        steps: &mut Steps<'_>,
+        name: &str,
+        bytes: u64,
+        block: u32,
+    ) -> Result<Burst, Ended> {
+        let longest = context.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+        if self.count >= BURSTS_MAX || bytes > longest || !steps.may_write(bytes) {
+            return Err(Ended);
+        }
+        // Recent writes may be in faster cells, which are free again as soon as they are overwritten.
+        let begin = context.span / 2;
+        let start = (begin + self.bytes % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
+        let workload = sequential_writes(name, start..start + bytes, block, DEPTH);
+        let burst = steps.run(Workload { samples: SAMPLES_MAX, flush: true, ..workload })?;
+        (self.count, self.bytes) = (self.count + 1, self.bytes + bytes_written(burst));
+        let burst = Burst::from_segment(burst);
+        if name.starts_with("long") {
+            self.longs.push((burst.clone(), Vec::new()));
+        }
+        Ok(burst)
+    }
+
+    /// What a long burst asks for: shorter ones, or another long one of these bytes in I/Os of this length.
+    fn follow_up(
+        &mut self,
+        context: &Context<'_>,
+        steps: &mut Steps<'_>,
+        long: &Burst,
+    ) -> Result<Option<(u64, u32)>, Ended> {
+        let (longs, block) = (self.longs.len(), long.block as u32);
+        let finer = if block > BLOCK { BLOCK } else { SHORT_BLOCK };
+        if let Some(wait) = long.first_wait() {
+            let worth = (LENGTH * wait.bytes as u64).next_multiple_of(1 << 16).clamp(1 << 18, LONGEST);
+            let is_new = self.longs.iter().all(|(long, _)| long.block != f64::from(finer));
+            if wait.bytes < IOS_MIN * long.block && is_new {
+                return Ok(Some((worth, finer)));
+            }
+            if let Some(wait) = self.agreed_wait() {
+                while let Some(bytes) = next_bytes(wait, long.block, &self.flushed) {
+                    let name = format!("flushed {}", self.flushed.len() + 1);
+                    let burst = self.write(context, steps, &name, bytes as u64, block)?;
+                    self.flushed.push(FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed });
                 }
-                false if 2 * worth < long.bytes && longs < 6 => again(worth.max(1 << 18), block),
-                false => short(context, &long, 0),
+                return Ok(None);
+            }
+            if self.first_waits().len() < WAITS_MAX {
+                return Ok(Some((worth, block)));
             }
         }
-        BurstShape::Knee(_) if shorts.len() < SHARES.len() => short(context, &long, shorts.len()),
+        let knee = match long.shape() {
+            BurstShape::Even if block < LONG_BLOCK => return Ok(Some((long.bytes, LONG_BLOCK))),
+            BurstShape::Even if long.bytes < LONGEST_EVEN => return Ok(Some((4 * long.bytes, block))),
+            BurstShape::Slowing if long.bytes < LONGEST => return Ok(Some((4 * long.bytes, block))),
+            BurstShape::Even | BurstShape::Slowing => return Ok(None),
+            BurstShape::Knee(knee) => knee,
+        };
+        let worth = KNEES * (knee.intake as u64).next_multiple_of(1 << 16);
+        if knee.cached_bytes() < IOS_MIN * long.block && block > SHORT_BLOCK {
+            return Ok(Some((worth.clamp(1 << 18, long.bytes), finer)));
+        }
+        if 2 * worth < long.bytes && longs < LONGS_MAX {
+            return Ok(Some((worth.max(1 << 18), block)));
+        }
+        for (index, share) in SHARES.into_iter().enumerate() {
+            let io = u64::from(block);
+            let bytes = ((share * long.bytes as f64) as u64 / io * io).max(io);
+            let short = self.write(context, steps, &format!("short {}", index + 1), bytes, block)?;
+            self.longs[longs - 1].1.extend(bounds(long, &short));
+        }
         // The drive has changed since: a faster part of the flash is used up, or collection has begun.
-        BurstShape::Knee(_) if !agree(&estimates(&long, shorts)) && longs < 6 => again(long.bytes, block),
-        BurstShape::Knee(_) => None,
+        let again = !agree(&self.longs[longs - 1].1) && longs < LONGS_MAX;
+        Ok(again.then_some((long.bytes, block)))
+    }
+
+    /// The first waits of all long bursts of I/Os as long as those of the last one.
+    fn first_waits(&self) -> Vec<FirstWait> {
+        let block = self.longs.last().map(|(long, _)| long.block);
+        let alike = self.longs.iter().filter(|(long, _)| Some(long.block) == block);
+        alike.filter_map(|(long, _)| long.first_wait()).collect()
+    }
+
+    fn agreed_wait(&self) -> Option<FirstWait> {
+        agreed_wait(&self.first_waits(), self.longs.last()?.0.block)
     }
 }
 
-fn short(context: &ExperimentContext<'_>, long: &Burst, index: usize) -> Option<Workload> {
-    let block = long.block as u64;
-    let bytes = (SHARES[index] * long.bytes as f64) as u64 / block * block;
-    burst(context, format!("short {}", index + 1), bytes.max(block), block as u32)
-}
-
-/// Continues where the last burst ended, so that all of them are one stream of writes.
-fn burst(context: &ExperimentContext<'_>, name: String, bytes: u64, block: u32) -> Option<Workload> {
-    let before: u64 = context.segments.iter().map(|segment| bytes_written(segment)).sum();
-    let longest = context.span / 8 / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
-    if bytes > longest || !context.may_write(bytes) {
-        return None;
-    }
-    // Recent writes may be in faster cells, which are free again as soon as they are overwritten.
-    let begin = context.span / 2;
-    let start = (begin + before % (begin - longest)) / u64::from(LONG_BLOCK) * u64::from(LONG_BLOCK);
-    let place = AccessPattern::Sequential(Region::bytes(start..start + bytes));
-    let stream = Stream::closed(Mix::Only(Op::Write), block, place, DEPTH, DataClass::Random);
-    Some(Workload {
-        samples: SAMPLES_MAX,
-        flush: true,
-        ..Workload::new(name, Until::bytes(bytes), vec![stream])
-    })
-}
-
-pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
-    let Some(at) = context.segments.iter().rposition(|segment| own_name(segment).starts_with("long")) else {
+pub(super) fn run(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
+    let mut bursts = Bursts::default();
+    let _ended = bursts.measure(context, steps);
+    let Some((long, estimates)) = bursts.longs.last().filter(|(long, _)| long.intake.len() >= 8) else {
         return Finding::default();
     };
-    let long = Burst::from_segment(context.segments[at]);
-    if long.intake.len() < 8 {
-        return Finding::default();
-    }
-    if let Some(wait) = agreed_wait(&first_waits(&context.segments, long.block), long.block) {
-        let programmed = first_wait::programmed(wait, &flushed_bursts(&context.segments, long.block));
-        let property = first_wait::property(wait, long.block, programmed);
-        let mark = property.value().map(|value| first_wait::mark(wait, value));
-        let picture = picture(&long).marks(mark);
+    if let Some(wait) = bursts.agreed_wait() {
+        let property = wait_property(wait, long.block, programmed(wait, &bursts.flushed));
+        // Where the burst began to wait.
+        let mark = |value| Mark { x: wait.at_ns, label: wording::buffer_full(value) };
+        let picture = picture(long).marks(property.value().map(mark));
         return Finding::single(property, Some(("write_buffer", picture)));
     }
-    let estimates = estimates(&long, shorts_after(&context.segments, at));
-    let property = infer_property(&long, &estimates, &all_estimates(&context.segments));
-    let picture = with_knee(picture(&long), &long, &property);
+    let all = bursts.longs.iter().flat_map(|(_, estimates)| estimates);
+    let all: Vec<f64> = all.map(|[low, high]| low + NEARER_MOST * (high - low)).collect();
+    let property = infer_property(long, estimates, &all);
+    let picture = with_knee(picture(long), long, &property);
     Finding::single(property, Some(("write_buffer", picture)))
-}
-
-/// The bursts whose names begin so.
-fn named<'a, 'b>(bursts: &'a [&'b Segment], name: &'a str) -> impl Iterator<Item = &'b Segment> + 'a {
-    bursts.iter().copied().filter(move |segment| own_name(segment).starts_with(name))
-}
-
-/// The short bursts behind a long one.
-fn shorts_after<'a, 'b>(bursts: &'a [&'b Segment], at: usize) -> &'a [&'b Segment] {
-    let others =
-        bursts[at + 1..].iter().take_while(|segment| !own_name(segment).starts_with("short")).count();
-    &bursts[at + 1 + others..]
-}
-
-/// The first waits of all long bursts of I/Os of this length.
-fn first_waits(bursts: &[&Segment], block: f64) -> Vec<FirstWait> {
-    let longs = named(bursts, "long").map(Burst::from_segment).filter(|burst| burst.block == block);
-    longs.filter_map(|burst| burst.first_wait()).collect()
-}
-
-/// The bursts of I/Os of this length that show what had left the buffer.
-fn flushed_bursts(bursts: &[&Segment], block: f64) -> Vec<FlushedBurst> {
-    let flushed = named(bursts, "flushed").map(Burst::from_segment).filter(|burst| burst.block == block);
-    flushed.map(|burst| FlushedBurst { bytes: burst.bytes as f64, flushed_ns: burst.flushed }).collect()
 }
 
 impl Burst {
@@ -241,7 +248,7 @@ impl Burst {
     }
 
     fn first_wait(&self) -> Option<FirstWait> {
-        first_wait::first_wait(&self.intake)
+        first_wait(&self.intake)
     }
 
     fn rate(&self, ios: Range<usize>) -> f64 {
@@ -306,24 +313,20 @@ impl Knee {
     }
 }
 
-/// The bounds of the buffer from each short burst, in bytes: the lower if the last program had not been
+/// The bounds of the buffer from a short burst, in bytes: the lower if the last program had not been
 /// counted yet, and the upper if all that it freed had been taken again.
-fn estimates(long: &Burst, shorts: &[&Segment]) -> Vec<[f64; 2]> {
-    let of = |segment: &&Segment| {
-        let short = Burst::from_segment(segment);
-        let [time, bytes] = *short.intake.last()?;
-        let other = long.time_of(bytes)?;
-        // If a faster part of the flash ended in between, the two bursts do not compare.
-        if (time / other - 1.0).abs() >= ALIKE {
-            return None;
-        }
-        // Both had programmed the same when they had taken the same.
-        let (before, after) = long.intake_at(short.flushed - time + other)?;
-        // A part of the next I/O has come in.
-        let buffered_bytes = |intake: f64| intake + long.block / 2.0 - short.bytes as f64;
-        Some([buffered_bytes(before), buffered_bytes(after)])
-    };
-    shorts.iter().filter_map(of).collect()
+fn bounds(long: &Burst, short: &Burst) -> Option<[f64; 2]> {
+    let [time, bytes] = *short.intake.last()?;
+    let other = long.time_of(bytes)?;
+    // If a faster part of the flash ended in between, the two bursts do not compare.
+    if (time / other - 1.0).abs() >= ALIKE {
+        return None;
+    }
+    // Both had programmed the same when they had taken the same.
+    let (before, after) = long.intake_at(short.flushed - time + other)?;
+    // A part of the next I/O has come in.
+    let buffered_bytes = |intake: f64| intake + long.block / 2.0 - short.bytes as f64;
+    Some([buffered_bytes(before), buffered_bytes(after)])
 }
 
 /// What all of them but one allow: value, lower and upper bound.
@@ -343,18 +346,6 @@ fn agree(estimates: &[[f64; 2]]) -> bool {
         *low < (1.0 + SPREAD_MAX / 2.0) * value && *high > (1.0 - SPREAD_MAX / 2.0) * value
     };
     estimates.len() == SHARES.len() && estimates.iter().filter(near).count() + 1 >= SHARES.len()
-}
-
-/// The middles of the bounds from all long bursts with short ones behind them.
-fn all_estimates(segments: &[&Segment]) -> Vec<f64> {
-    let is_long = |at: &usize| own_name(segments[*at]).starts_with("long");
-    let longs: Vec<usize> = (0..segments.len()).filter(is_long).collect();
-    let of = |(index, at): (usize, &usize)| {
-        let end = longs.get(index + 1).copied().unwrap_or(segments.len());
-        estimates(&Burst::from_segment(segments[*at]), &segments[at + 1..end])
-    };
-    let all = longs.iter().enumerate().flat_map(of);
-    all.map(|[low, high]| low + NEARER_MOST * (high - low)).collect()
 }
 
 /// What many bursts say together, of which five do not agree: their median, and its 90% interval. `None` if
@@ -406,6 +397,102 @@ fn with_knee(picture: Series, long: &Burst, property: &Property) -> Series {
     let predicted = vec![[0.0, 0.0], [at, knee.intake], [end, bytes]];
     let mark = Mark { x: at, label: wording::buffer_full(held) };
     picture.lines([Line::new("two speeds", predicted)]).marks([mark])
+}
+
+// How much a burst has sent when it has to wait for the first time, less what had left the buffer by then: bytes are programmed in the
+// order in which they come, so what had left is the longest burst that is flushed no later than that, and shorter bursts find it by
+// halving. A small buffer is full before the first program has ended, and nothing has left it.
+
+/// Bursts that have to wait after as much. Chosen: two may agree by chance.
+const WAITS_MIN: usize = 3;
+/// Most bursts, if they do not. Chosen: two of five may have been disturbed.
+const WAITS_MAX: usize = 5;
+/// Length of a burst over what it has sent when it waits. Chosen: the chart shows what comes after it.
+const LENGTH: u64 = 4;
+/// A wait is so many times as long as an I/O without one, at least. Chosen: above the jitter of a link.
+const WAIT: f64 = 4.0;
+/// I/Os whose waits say nothing: all of them are sent at the same moment. Chosen: as many as are in flight.
+const FIRST_IOS: usize = 4;
+/// I/Os behind them whose median shows how long one takes that does not wait. Chosen: fewer than fit into a buffer.
+const LINK_IOS: usize = 7;
+/// Difference between bursts that agree, as a share, if that is more than an I/O. Chosen: below the error of the answer.
+const AGREE: f64 = 0.02;
+/// Share of the buffer to which it is found out what had left it. Chosen: well below the tenth that counts as right.
+const NARROW: f64 = 0.04;
+
+/// What a burst had sent when it began to wait.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FirstWait {
+    bytes: f64,
+    /// Since the burst began, in nanoseconds.
+    at_ns: f64,
+}
+
+/// A short burst, and when all of it was in the flash.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct FlushedBurst {
+    bytes: f64,
+    /// Since it began, in nanoseconds.
+    flushed_ns: f64,
+}
+
+/// Bounds of what had left the buffer, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Programmed {
+    least: f64,
+    most: f64,
+}
+
+/// The first wait of a burst; `None` if there is none.
+///
+/// `intake` are nanoseconds since the burst began, and bytes taken by then.
+fn first_wait(intake: &[[f64; 2]]) -> Option<FirstWait> {
+    let gap_ns = |pair: &[[f64; 2]]| pair[1][0] - pair[0][0];
+    // I/Os that have waited come in together, so only the first ones show how long one takes that does not.
+    let first: Vec<f64> = intake.get(FIRST_IOS..)?.windows(2).take(LINK_IOS).map(gap_ns).collect();
+    let crossing_ns = median(&first)?;
+    let is_wait = |pair: &&[[f64; 2]]| gap_ns(pair) >= WAIT * crossing_ns;
+    let [at_ns, bytes] = intake[FIRST_IOS..].windows(2).find(is_wait)?[0];
+    Some(FirstWait { bytes, at_ns })
+}
+
+/// What bursts of I/Os of `block` bytes say together: the one in the middle, if enough are near it.
+fn agreed_wait(waits: &[FirstWait], block: f64) -> Option<FirstWait> {
+    let mut sorted = waits.to_vec();
+    sorted.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
+    let middle = *sorted.get(sorted.len() / 2)?;
+    let near = block.max(AGREE * middle.bytes);
+    let count = sorted.iter().filter(|wait| (wait.bytes - middle.bytes).abs() <= near).count();
+    (count >= WAITS_MIN).then_some(middle)
+}
+
+/// What had been programmed when a burst began to wait, as far as short ones show it.
+fn programmed(wait: FirstWait, bursts: &[FlushedBurst]) -> Programmed {
+    let (early, late): (Vec<FlushedBurst>, Vec<FlushedBurst>) =
+        bursts.iter().partition(|burst| burst.flushed_ns <= wait.at_ns);
+    let most = late.iter().map(|burst| burst.bytes).fold(wait.bytes, f64::min);
+    let least = early.iter().map(|burst| burst.bytes).filter(|bytes| *bytes < most).fold(0.0, f64::max);
+    Programmed { least, most }
+}
+
+/// Length of the next short burst, in bytes; `None` when enough is known.
+fn next_bytes(wait: FirstWait, block: f64, bursts: &[FlushedBurst]) -> Option<f64> {
+    let Programmed { least, most } = programmed(wait, bursts);
+    // The first one decides whether anything had left.
+    let middle = if bursts.is_empty() { block } else { ((least + most) / 2.0 / block).round() * block };
+    let near = block.max(NARROW * (wait.bytes - least));
+    (most - least > near && middle > least && middle < most).then_some(middle)
+}
+
+/// From the first wait of bursts of I/Os of `block` bytes.
+fn wait_property(wait: FirstWait, block: f64, Programmed { least, most }: Programmed) -> Property {
+    // If not even one I/O was flushed by then, nothing had left.
+    let most = if least > 0.0 { most } else { 0.0 };
+    // A part of the next I/O has come in.
+    let value = wait.bytes + block / 2.0 - least.midpoint(most);
+    let interval = (wait.bytes - most - block / 4.0, wait.bytes - least + 1.25 * block);
+    let reason = wording::first_wait(wait.bytes, wait.at_ns, least);
+    Property::number(Key::WriteBufferBytes, value, interval, 0.95, reason)
 }
 
 #[cfg(test)]
@@ -473,5 +560,76 @@ mod tests {
         assert!(!agree(&says([100.0, 101.0, 50.0, 100.0, 300.0])));
         assert!(!agree(&says([-5.0, -4.0, -3.0, -5.0, -4.0])));
         assert!(!agree(&[[99.0, 101.0]; 2]), "too few");
+    }
+
+    /// I/Os of a byte, one a nanosecond, with these waits before some of them.
+    fn intake(ios: usize, waits: &[(usize, f64)]) -> Vec<[f64; 2]> {
+        let mut now = 0.0;
+        let taken = |index: usize| {
+            let wait: f64 = waits.iter().filter(|(at, _)| *at == index).map(|(_, wait)| wait).sum();
+            now += 1.0 + wait;
+            [now, (index + 1) as f64]
+        };
+        (0..ios).map(taken).collect()
+    }
+
+    #[test]
+    fn a_wait_is_longer_than_the_jitter_of_a_link() {
+        let wait = |waits: &[(usize, f64)]| first_wait(&intake(200, waits));
+        let of = |bytes: f64| Some(FirstWait { bytes, at_ns: bytes });
+        assert_eq!(wait(&[(50, 60.0), (70, 60.0)]), of(50.0));
+        assert_eq!(wait(&[(20, 1.0), (50, 60.0)]).map(|wait| wait.bytes), Some(50.0));
+        assert_eq!(wait(&[(2, 9.0), (50, 60.0)]).map(|wait| wait.bytes), Some(50.0));
+        assert_eq!(wait(&[]), None);
+        let mut together = intake(200, &[(50, 60.0)]);
+        together[51..55].iter_mut().for_each(|taken| taken[0] = 111.0);
+        assert_eq!(
+            first_wait(&together).map(|wait| wait.bytes),
+            Some(50.0),
+            "those that waited come in together"
+        );
+        assert_eq!(first_wait(&[]), None);
+    }
+
+    #[test]
+    fn bursts_that_disagree_say_nothing() {
+        let waits = |all: &[f64]| -> Vec<FirstWait> {
+            all.iter().map(|bytes| FirstWait { bytes: *bytes, at_ns: 0.0 }).collect()
+        };
+        let agreed = |all: &[f64]| agreed_wait(&waits(all), 4.0).map(|wait| wait.bytes);
+        assert_eq!(agreed(&[48.0, 52.0, 48.0]), Some(48.0));
+        assert_eq!(agreed(&[48.0, 20.0, 48.0, 52.0]), Some(48.0));
+        assert_eq!(agreed(&[48.0, 20.0, 60.0]), None);
+        assert_eq!(agreed(&[48.0, 48.0]), None);
+        assert_eq!(agreed(&[]), None);
+    }
+
+    /// The buffer that is found where the flash programs units of so many bytes, one after the other, each in this time, behind
+    /// a link that takes a byte in a nanosecond.
+    fn found(buffer: f64, unit: f64, program_ns: f64) -> (f64, usize) {
+        // In phase: unit k is programmed at (k + 1) × its time, and what has come is the time.
+        let programmed_at = |at_ns: f64| (at_ns / program_ns).floor() * unit;
+        let at_ns =
+            (1..100_000).map(f64::from).find(|at_ns| at_ns - programmed_at(*at_ns) >= buffer).unwrap();
+        let wait = FirstWait { bytes: at_ns, at_ns };
+        let mut bursts = Vec::new();
+        while let Some(bytes) = next_bytes(wait, 1.0, &bursts) {
+            let flushed_ns = (bytes / unit).ceil() * program_ns;
+            bursts.push(FlushedBurst { bytes, flushed_ns });
+        }
+        let property = wait_property(wait, 1.0, programmed(wait, &bursts));
+        (property.value().unwrap(), bursts.len())
+    }
+
+    #[test]
+    fn what_had_left_is_what_a_burst_had_flushed_by_then() {
+        for (buffer, unit, program_ns) in
+            [(50.0, 10.0, 100.0), (300.0, 10.0, 100.0), (1000.0, 64.0, 100.0), (200.0, 50.0, 60.0)]
+        {
+            let (value, bursts) = found(buffer, unit, program_ns);
+            assert!((value / buffer - 1.0).abs() < 0.05, "{value} of {buffer}");
+            assert!(bursts <= 8, "{bursts}");
+        }
+        assert_eq!(found(50.0, 10.0, 100.0).1, 1, "one burst shows that nothing had left");
     }
 }

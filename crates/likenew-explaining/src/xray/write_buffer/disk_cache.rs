@@ -3,13 +3,14 @@
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::Ended;
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::summary::median;
 
-use super::super::experiment::{ExperimentContext, Finding, random_reads};
+use super::super::experiment::{Context, Finding, Steps, random_reads};
 use super::super::property::{Key, Property};
 use super::super::wording;
 use likenew_procedure_support::series::axis;
@@ -29,40 +30,38 @@ const WAITS: f64 = 4.0;
 const ARM_NS: f64 = 2e6;
 const FIRST: usize = 8;
 
-pub(super) fn next(context: &ExperimentContext<'_>) -> Option<Workload> {
+pub(super) fn run(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
+    let mut bursts = Vec::new();
+    let ended = (1..=BURSTS).try_for_each(|number| {
+        bursts.push(latencies(burst_behind_reads(context, steps, number)?));
+        Ok::<(), Ended>(())
+    });
+    let intake: Vec<Option<u64>> = bursts.iter().filter_map(|burst| absorbed_bytes(burst)).collect();
+    if ended.is_err() || intake.len() < BURSTS {
+        return Finding::default();
+    }
+    let picture = picture(&bursts[BURSTS - 1], intake[BURSTS - 1]);
+    Finding::single(infer_property(&intake), Some(("write_buffer", picture)))
+}
+
+fn burst_behind_reads<'a>(
+    context: &Context<'_>,
+    steps: &mut Steps<'a>,
+    number: usize,
+) -> Result<&'a Segment, Ended> {
     // Everything written before reaches the platters first.
-    let step = context.segments.len();
-    if step >= 2 * BURSTS {
-        return None;
-    }
-    if step.is_multiple_of(2) {
-        let flush = Stream::closed(
-            Mix::Only(Op::Flush),
-            BLOCK,
-            AccessPattern::Sequential(Region::WHOLE),
-            1,
-            DataClass::Random,
-        );
-        return Some(Workload::new("flush", Until::ops(1), vec![flush]));
-    }
+    let place = AccessPattern::Sequential(Region::WHOLE);
+    let flush = Stream::closed(Mix::Only(Op::Flush), BLOCK, place, 1, DataClass::Random);
+    steps.run(Workload::new("flush", Until::ops(1), vec![flush]))?;
     let half = context.span / 2 / (1 << 20) * (1 << 20);
-    let bytes = BYTES_MAX.min(half).min(context.remaining / 2);
+    let bytes = BYTES_MAX.min(half).min(steps.remaining() / 2);
     let place = AccessPattern::Sequential(Region::bytes(0..half));
     let streams = vec![
         Stream::closed(Mix::Only(Op::Write), BLOCK, place, 1, DataClass::Random),
         random_reads(half..context.span, 4096, READS),
     ];
     let until = Until { elapsed: Some(TIME_MAX), bytes: Some(bytes), ops: None };
-    Some(Workload { samples: 16_384, ..Workload::new(format!("burst {}", step / 2 + 1), until, streams) })
-}
-
-pub(super) fn find(context: &ExperimentContext<'_>) -> Finding {
-    let bursts: Vec<&Segment> =
-        (1..=BURSTS).filter_map(|burst| context.segment(&format!("burst {burst}"))).collect();
-    let intake: Vec<Option<u64>> =
-        bursts.iter().filter_map(|burst| absorbed_bytes(&latencies(burst))).collect();
-    let Some(last) = bursts.last().filter(|_| intake.len() == BURSTS) else { return Finding::default() };
-    Finding::single(infer_property(&intake), Some(("write_buffer", picture(last, intake[BURSTS - 1]))))
+    steps.run(Workload { samples: 16_384, ..Workload::new(format!("burst {number}"), until, streams) })
 }
 
 fn latencies(burst: &Segment) -> Vec<f64> {
@@ -102,8 +101,7 @@ fn infer_property(intake: &[Option<u64>]) -> Property {
     Property::number(key, value, interval, 0.95, wording::intake_behind_reads(most))
 }
 
-fn picture(burst: &Segment, intake: Option<u64>) -> Series {
-    let latencies = latencies(burst);
+fn picture(latencies: &[f64], intake: Option<u64>) -> Series {
     let block = f64::from(BLOCK);
     let shown = intake.map_or(latencies.len(), |intake| 2 * (intake / u64::from(BLOCK)) as usize + FIRST);
     let points =
