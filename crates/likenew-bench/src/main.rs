@@ -9,13 +9,12 @@ mod engine;
 mod fio;
 mod insight;
 mod limits;
-mod nop;
 mod record;
 mod replay;
 mod restore;
 mod served;
 mod sim;
-mod spread;
+mod table;
 mod target;
 mod trace;
 mod verify;
@@ -71,7 +70,7 @@ fn main() -> anyhow::Result<()> {
         Bench::Restore(options) => restore::run(&options),
         Bench::Served(options) => served::run(&options),
         Bench::Sim(options) => sim::run(&options),
-        Bench::NopRun { ios } => nop::run_once(ios),
+        Bench::NopRun { ios } => engine::run_nop(ios),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),
         Bench::Viewers(options) => viewers::run(&options),
