@@ -35,7 +35,7 @@ def call_overhead() -> None:
     text = plan.plan().to_json()
     ratios = []
     for _ in range(4 * ROUNDS):
-        native = seconds(lambda: _native.simulate(text))
+        native = seconds(lambda: _native.simulate([text]))
         whole = seconds(lambda: likenew.run(plan).document)
         ratios.append(whole / native)
     # What Python itself does, measured alone: making the plan, and reading the document.

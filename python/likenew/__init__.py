@@ -15,7 +15,7 @@ consent for what it may overwrite; see the documentation of `run`.
 from ._native import VERSION as __version__
 from ._native import Table
 from .calibration import Calibration, calibrate
-from .drive import Parameter, SimulatedDrive, catalog
+from .drive import Draw, Parameter, SimulatedDrive, catalog
 from .errors import LikenewError, RefusedError, UnfinishedError, UsageError
 from .plan import Plan
 from .plans import (
@@ -37,7 +37,7 @@ from .plans import (
     Workloads,
     Xray,
 )
-from .run import Action, Answer, Cause, Estimate, Run, diagnose, fit, load, run, xray
+from .run import Action, Answer, Cause, Estimate, Run, diagnose, fit, load, run, run_in_turn, xray
 from .workload import Random, Rate, Sequential, Stream, Strided, Workload, Zipf
 
 __all__ = [
@@ -51,6 +51,7 @@ __all__ = [
     "Cause",
     "Check",
     "Data",
+    "Draw",
     "Endure",
     "Estimate",
     "Fill",
@@ -86,5 +87,6 @@ __all__ = [
     "fit",
     "load",
     "run",
+    "run_in_turn",
     "xray",
 ]

@@ -118,6 +118,31 @@ class SimulatedDrive:
         changed: dict[str, Any] = {**dict(self.settings), **settings}
         return SimulatedDrive(name, text=text, **changed)
 
+    @in_family()
+    def draw(self, count: int, *, seed: int = 1) -> list[Draw]:
+        """So many drives with other values of what is assumed of this one, spread evenly over the ranges that its file states.
+
+        >>> draws = SimulatedDrive("intel-x25-m-80gb").draw(10)
+        >>> sorted(int(10 * one.positions["firmware.write_command_ns"]) for one in draws)
+        [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+        """
+        draws = _native.draw_parameters(self.name, self.file, count, seed)
+        return [
+            Draw(
+                self.replace({key: tomllib.loads(f"value = {text}")["value"] for key, text, _ in drawn}),
+                {key: position for key, _, position in drawn},
+            )
+            for drawn in draws
+        ]
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A drive whose assumed parameters were drawn, and the position of each in its range, from 0 to 1."""
+
+    drive: SimulatedDrive
+    positions: Mapping[str, float]
+
 
 def _replace(sections: dict[str, Any], parameters: Mapping[str, Value], drive: str) -> dict[str, Any]:
     """The sections of a drive's file with other values, each of which is said to be given."""

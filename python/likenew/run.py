@@ -225,12 +225,31 @@ def run(
         if consent is not None:
             raise UsageError(f"{whole.target} is a simulated drive and needs no consent")
         with in_family():
-            return Run(_native.simulate(whole.to_json(), samples, archive))
+            return Run(_native.simulate([whole.to_json()], samples, archive)[0])
     words = [f"--archive={text_of(archive)}"] if archive is not None else []
     words += ["--samples"] if samples else []
     words += [f"--consent={consent}"] if consent is not None else []
     words += [f"--destroy={text_of(destroy)}"] if destroy else []
     return Run(_native.load(_run_program(whole, words, progress)))
+
+
+@in_family()
+def run_in_turn(plans: Sequence[AnyPlan | Workloads], *, samples: bool = False) -> list[Run]:
+    """Carries out plans one after the other on one simulated drive, each on the drive as the one before left it.
+
+    >>> from likenew import Sequential, SimulatedDrive, Stream, Workload, Workloads
+    >>> drive = SimulatedDrive("tiny-flash", trim=False)
+    >>> written = Workloads(drive, [Workload("all", [Stream("write", "1MiB", Sequential())], bytes="1GiB")])
+    >>> first, second = run_in_turn([written, written])
+    >>> second.document["target"]["accounting"]["host_bytes_written"] >> 30
+    2
+    """
+    whole = [plan.plan() for plan in plans]
+    if not whole or not whole[0].target.startswith("sim:") or any(plan.procedure == "replay" for plan in whole):
+        raise UsageError("plans that run in turn are of a simulated drive, and are no replays")
+    if len({(plan.target, plan.drive) for plan in whole}) > 1:
+        raise UsageError("plans that run in turn are of the same drive in the same state; give all of them the same target")
+    return [Run(native) for native in _native.simulate([plan.to_json() for plan in whole], samples)]
 
 
 def _run_program(plan: Plan, words: list[str], progress: Progress | None) -> str:

@@ -107,7 +107,10 @@ class Stream:
 
 @dataclass(frozen=True)
 class Workload:
-    """Streams that run side by side until the first of its limits is reached; without streams, idle time."""
+    """Streams that run side by side until the first of its limits is reached; without streams, idle time.
+
+    A workload with a `seed` has the same random addresses whatever the seed of the plan.
+    """
 
     name: str
     streams: Sequence[Stream] = ()
@@ -115,6 +118,7 @@ class Workload:
     bytes: Size | None = field(default=None, kw_only=True)
     ops: int | None = field(default=None, kw_only=True)
     lanes: int = field(default=1, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
 
     def to_dict(self) -> dict[str, Any]:
         """As plans spell it."""
@@ -126,7 +130,7 @@ class Workload:
         if self.ops is not None:
             limits["ops"] = self.ops
         streams = [stream.to_dict() for stream in self.streams]
-        return {"name": self.name, "lanes": self.lanes, "until": limits, "stream": streams}
+        return {"name": self.name, "lanes": self.lanes, "until": limits, "seed": self.seed, "stream": streams}
 
 
 def _size(size: Size) -> str:

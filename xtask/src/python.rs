@@ -1,5 +1,6 @@
 //! The Python package: beside its sources for tests, and as the wheel that users install.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::Context as _;
@@ -15,13 +16,13 @@ pub(crate) fn test() -> anyhow::Result<()> {
     Ok(cmd!(sh, "{python} -m pytest -q").env("PYTHONPATH", root().join("python")).run()?)
 }
 
-/// Measures the package: overhead of calls, and studies with one worker, two, and none.
-pub(crate) fn bench() -> anyhow::Result<()> {
+/// Runs a program of `python/` with the package built as users build it.
+pub(crate) fn run(program: &str, arguments: &[OsString]) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     cmd!(sh, "cargo build --profile source --package likenew-python").run()?;
     let python = with_sources(&sh, "source")?;
-    Ok(cmd!(sh, "{python} python/bench.py").env("PYTHONPATH", root().join("python")).run()?)
+    Ok(cmd!(sh, "{python} python/{program} {arguments...}").env("PYTHONPATH", root().join("python")).run()?)
 }
 
 /// Puts a built native module, and the plans of its grammar, beside the sources, and returns the interpreter.

@@ -4,18 +4,17 @@
 //! benchmark, a sweep and a long write; every pass is slower or faster by a draw, and the candidates are simulated with other
 //! random addresses. Another benchmark is held out.
 
-mod noise;
-mod report;
 mod twin;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
-use likenew_calibration::{Calibration, Options as Effort, calibrate};
+use likenew_calibration::{Calibration, Estimate, Options as Effort, Standing, calibrate};
 
+use crate::case_run::on_threads;
+use crate::table::{Share, row, table};
 use twin::Twin;
 
 /// The drives, and how long to search.
@@ -45,10 +44,10 @@ pub(crate) struct Options {
 }
 
 /// A twin and what was found of it.
-pub(crate) struct Case {
-    pub(crate) twin: Twin,
-    pub(crate) calibration: Calibration,
-    pub(crate) seconds: f64,
+struct Case {
+    twin: Twin,
+    calibration: Calibration,
+    seconds: f64,
 }
 
 /// Prints how well twins are found, each as soon as it is.
@@ -56,23 +55,13 @@ pub(crate) struct Case {
 /// # Errors
 /// A twin could not be made, measured or calibrated.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let (next, cases) = (AtomicU64::new(0), Mutex::new(Vec::new()));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= options.twins {
-                return Ok(());
-            }
-            let case = case(options.first + index, options)?;
-            println!("{}", report::line(&case));
-            cases.lock().expect("no thread panics with it").push(case);
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("a calibration does not panic"))
+    let seeds: Vec<u64> = (options.first..options.first + options.twins).collect();
+    let cases = on_threads(options.threads, &seeds, |seed| {
+        let case = case(*seed, options)?;
+        println!("{}", line(&case));
+        Ok(case)
     })?;
-    print!("{}", report::all(&cases.into_inner().expect("no thread panics with it")));
+    print!("{}", report(&cases));
     Ok(())
 }
 
@@ -86,6 +75,115 @@ fn case(seed: u64, options: &Options) -> anyhow::Result<Case> {
     Ok(Case { twin, calibration, seconds: started_at.elapsed().as_secs_f64() })
 }
 
+/// What counts as found: within a tenth.
+const TENTH: f64 = 0.1;
+
+/// Counts over pairs of a twin and a parameter.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Score {
+    /// Of all pairs, those that are said to be determined.
+    determined: Share,
+    /// Of these, those within a tenth of the truth.
+    within_tenth: Share,
+    /// Of the determined ones, those whose interval holds the truth.
+    determined_hold: Share,
+    /// Of those with an interval, determined or rough.
+    intervals_hold: Share,
+    /// How far each value is from the truth, as a logarithm.
+    errors: Vec<f64>,
+}
+
+impl Score {
+    fn compute<'a>(pairs: impl IntoIterator<Item = (&'a Estimate, f64)>) -> Self {
+        let mut score = Self::default();
+        pairs.into_iter().for_each(|(estimate, truth)| score.add(estimate, truth));
+        score
+    }
+
+    fn add(&mut self, estimate: &Estimate, truth: f64) {
+        let holds = (estimate.low..=estimate.high).contains(&truth);
+        let error = (estimate.value / truth).ln().abs();
+        self.determined.add(estimate.standing == Standing::Determined);
+        if estimate.standing == Standing::Determined {
+            self.within_tenth.add(error.exp() <= 1.0 + TENTH);
+            self.determined_hold.add(holds);
+        }
+        if matches!(estimate.standing, Standing::Determined | Standing::Rough) {
+            self.intervals_hold.add(holds);
+        }
+        self.errors.push(error);
+    }
+
+    fn row(&self, name: &str) -> Vec<String> {
+        let Self { determined, within_tenth, intervals_hold, errors, .. } = self;
+        let error = format!("{:.1}%", 100.0 * upper_median(errors).exp_m1());
+        row(&[&name, determined, within_tenth, intervals_hold, &error])
+    }
+}
+
+/// The value in the middle, or the upper of two; 0 of nothing.
+fn upper_median(values: &[f64]) -> f64 {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Each estimate beside the truth.
+fn pairs(case: &Case) -> impl Iterator<Item = (&Estimate, f64)> {
+    case.calibration.estimates.iter().filter_map(|estimate| {
+        let truth = case.twin.truth.iter().find(|(key, _)| *key == estimate.key)?;
+        Some((estimate, truth.1))
+    })
+}
+
+/// One twin in a line, and what was determined wrongly.
+fn line(case: &Case) -> String {
+    let Score { determined, within_tenth, intervals_hold, .. } = Score::compute(pairs(case));
+    let held_out = &case.calibration.held_out[0];
+    let percent =
+        |error: Option<f64>| error.map_or_else(|| "?".into(), |error| format!("{:.1}%", error * 100.0));
+    let mut text = format!(
+        "{:4} {:24} determined {determined}, within 10% {within_tenth}; intervals that hold {intervals_hold}; held out {} (worst {}); {} candidates, {:.0} s",
+        case.twin.seed,
+        case.twin.base.name,
+        percent(held_out.typical_error()),
+        percent(held_out.worst().map(|test| test.error())),
+        case.calibration.candidates,
+        case.seconds,
+    );
+    for (estimate, truth) in pairs(case) {
+        let holds = (estimate.low..=estimate.high).contains(&truth);
+        if !holds && matches!(estimate.standing, Standing::Determined | Standing::Rough) {
+            let [truth, value, low, high] =
+                [truth, estimate.value, estimate.low, estimate.high].map(|value| estimate.unit.text(value));
+            text += &format!("\n       {}: true {truth}, found {value} ({low} to {high})", estimate.key);
+        }
+    }
+    text
+}
+
+/// All twins, and each parameter.
+fn report(cases: &[Case]) -> String {
+    let mut by_key: BTreeMap<&str, Score> = BTreeMap::new();
+    for (estimate, truth) in cases.iter().flat_map(pairs) {
+        by_key.entry(estimate.key).or_default().add(estimate, truth);
+    }
+    let total = Score::compute(cases.iter().flat_map(pairs));
+    let rows = by_key.iter().map(|(key, score)| score.row(key)).chain([total.row("all")]);
+    let table = table(&["parameter", "determined", "within 10%", "intervals hold", "median error"], rows);
+    let held_out = || cases.iter().map(|case| &case.calibration.held_out[0]);
+    let typical: Vec<f64> = held_out().filter_map(|run| run.typical_error()).collect();
+    let worst: Vec<f64> = held_out().filter_map(|run| Some(run.worst()?.error())).collect();
+    format!(
+        "\n{table}\n{} twins. Of the determined pairs, 90% intervals that hold the truth: {}.\n\
+         Held-out runs: median error of a run's tests {:.1}%, of its worst test {:.1}% (medians over the twins).\n",
+        cases.len(),
+        total.determined_hold,
+        100.0 * upper_median(&typical),
+        100.0 * upper_median(&worst),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,13 +194,9 @@ mod tests {
             Options { twins: 0, first: 1, drive: None, noise: 0.02, candidates: 60, steps: 5, threads: 1 };
         for drive in ["tiny-flash", "wd6400aaks"] {
             let case = case(1, &Options { drive: Some(drive.into()), ..options.clone() }).unwrap();
-            let score = report::Score::of(std::slice::from_ref(&case));
-            assert!(score.determined >= 3, "{drive}: {}", report::line(&case));
-            assert!(
-                score.within_tenth as f64 >= 0.75 * score.determined as f64,
-                "{drive}: {}",
-                report::line(&case)
-            );
+            let score = Score::compute(pairs(&case));
+            assert!(score.determined.part >= 3, "{drive}: {}", line(&case));
+            assert!(score.within_tenth.percent() >= 75.0, "{drive}: {}", line(&case));
             let held_out = &case.calibration.held_out[0];
             assert!(held_out.typical_error().unwrap() < 0.1, "{drive}: {held_out:?}");
         }

@@ -1,18 +1,24 @@
-//! One run of likenew's loop on a target, in this process, with a sample of every I/O.
+//! Runs of likenew in this process: its loop on a target with a sample of every I/O, and its procedures on simulated drives.
 
 use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use likenew_core::drive::Drive;
+use likenew_core::findings::Findings;
 use likenew_core::io::{DataClass, Op};
+use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::region::Region;
-use likenew_core::segment::Stop;
+use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_procedures::all::from_plan;
 use likenew_run::run::run;
+use likenew_run::runner::{End, Observer, run_procedure};
+use likenew_sim::SimDrive;
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::fio::FioResult;
@@ -118,4 +124,89 @@ const LOOK: Duration = Duration::from_millis(1);
 /// Drives of the catalog and generated ones need no file.
 pub(crate) fn no_files(_: &Path) -> io::Result<Vec<u8>> {
     Err(io::ErrorKind::NotFound.into())
+}
+
+/// The result of a procedure.
+pub(crate) struct QueryResult {
+    /// Its findings, unless the run ended early.
+    pub(crate) findings: anyhow::Result<Findings>,
+    /// Its evidence.
+    pub(crate) evidence: Evidence,
+}
+
+/// Runs a procedure on a drive, like `likenew` itself.
+///
+/// # Errors
+/// There is no such procedure, or its settings do not fit.
+pub(crate) fn ask(
+    drive: &mut SimDrive,
+    procedure: &str,
+    seed: u64,
+    options: toml::Table,
+) -> anyhow::Result<QueryResult> {
+    let plan = Plan::new(procedure, None, seed, options);
+    let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
+    let findings = match run_procedure(drive, &*asked, &mut evidence, &mut SilentObserver) {
+        Ok(End::Complete) => Ok(asked.judge(&evidence)),
+        Ok(end) => Err(anyhow!("it ended early: {end:?}")),
+        Err(error) => Err(error.into()),
+    };
+    Ok(QueryResult { findings, evidence })
+}
+
+/// An observer that does nothing.
+struct SilentObserver;
+
+impl Observer for SilentObserver {
+    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
+        Box::new(())
+    }
+
+    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// Runs something on every item, on so many threads; results in the order of the items.
+///
+/// # Errors
+/// The first failure of a thread, after the others have come to their ends.
+pub(crate) fn on_threads<T: Sync, R: Send>(
+    threads: usize,
+    items: &[T],
+    run: impl Fn(&T) -> anyhow::Result<R> + Sync,
+) -> anyhow::Result<Vec<R>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut done = Vec::new();
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(item) = items.get(index) else { return anyhow::Ok(done) };
+            done.push((index, run(item)?));
+        }
+    };
+    let parts = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads.max(1)).map(|_| scope.spawn(work)).collect();
+        let joined = threads.into_iter().map(|thread| thread.join().expect("no thread panics"));
+        joined.collect::<anyhow::Result<Vec<_>>>()
+    })?;
+    let mut results: Vec<(usize, R)> = parts.into_iter().flatten().collect();
+    results.sort_by_key(|(index, _)| *index);
+    Ok(results.into_iter().map(|(_, result)| result).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_come_in_the_order_of_the_items() {
+        let items: Vec<u32> = (0..40).collect();
+        assert_eq!(
+            on_threads(3, &items, |item| Ok(2 * item)).unwrap(),
+            (0..80).step_by(2).collect::<Vec<_>>()
+        );
+        assert!(on_threads(3, &items, |_| -> anyhow::Result<()> { anyhow::bail!("no") }).is_err());
+    }
 }

@@ -4,16 +4,15 @@
 mod case;
 mod drawn;
 mod fit;
-mod matrix;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use clap::Args;
-
-use case::{Case, ScoredEvidence, SimulatedBaselines, cases};
 use likenew_diagnosis::by_name;
+
+use crate::case_run::on_threads;
+use crate::table::{Share, confusion, mark};
+use case::{Case, CaseResult, ScoredEvidence, SimulatedBaselines, cases};
 
 /// Which cases.
 #[derive(Clone, Debug, Args)]
@@ -73,9 +72,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     if let Some(drives) = options.drawn {
         let drawn = drawn::draw(options.first, drives);
-        let cases: Vec<Case> = drawn.iter().map(|of| of.case.clone()).collect();
+        let cases: Vec<Case> = drawn.iter().map(|drawn| drawn.case.clone()).collect();
         let answers = run_all(&cases, options.threads)?;
-        print!("{}\n{}", matrix::report(&cases, &answers), drawn::report(&drawn, &answers));
+        print!("{}\n{}", report(&cases, &answers), drawn::report(&drawn, &answers));
         return Ok(());
     }
     let mut all = cases(options.seeds, !options.alone)?;
@@ -89,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let all: Vec<Case> = all.into_iter().step_by(options.sample.max(1)).collect();
     let answers = run_all(&all, options.threads)?;
-    print!("{}", matrix::report(&all, &answers));
+    print!("{}", report(&all, &answers));
     if options.fit {
         print!("\n{}", fit::report(&all, &answers));
     }
@@ -97,36 +96,94 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 }
 
 /// Results in the order of the cases.
-fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<case::CaseResult>> {
-    let next = AtomicUsize::new(0);
-    let answers = Mutex::new(Vec::new());
+fn run_all(cases: &[Case], threads: usize) -> anyhow::Result<Vec<CaseResult>> {
     let baselines = &SimulatedBaselines::default();
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                loop {
-                    let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(case) = cases.get(index) else { break };
-                    let started = Instant::now();
-                    eprintln!("{} seed {} …", case.target, case.seed);
-                    let answer = case.run(baselines);
-                    if let Ok(answer) = &answer {
-                        let (named, s) = (answer.causes.join(", "), started.elapsed().as_secs_f64());
-                        eprintln!("{} seed {}: {named} ({s:.1} s)", case.target, case.seed);
-                    }
-                    answers.lock().expect("no thread panics with it").push((index, answer));
+    on_threads(threads, cases, |case| {
+        let started = Instant::now();
+        eprintln!("{} seed {} …", case.target, case.seed);
+        let answer = case.run(baselines)?;
+        let (named, s) = (answer.causes.join(", "), started.elapsed().as_secs_f64());
+        eprintln!("{} seed {}: {named} ({s:.1} s)", case.target, case.seed);
+        Ok(answer)
+    })
+}
+
+/// Goal: percent of cases with the right answer, at least.
+const RIGHT: f64 = 95.0;
+/// Goal: percent of healthy drives called slow, at most.
+const SICK: f64 = 1.0;
+
+/// Counts over cases.
+#[derive(Clone, Debug, Default)]
+struct Score {
+    /// Sick drives of which a cause at work was named first.
+    right: Share,
+    undecided: usize,
+    healthy_called_sick: Share,
+    /// Every case that is wrong or open.
+    lines: Vec<String>,
+}
+
+impl Score {
+    fn compute(cases: &[Case], answers: &[CaseResult]) -> Self {
+        let mut score = Self::default();
+        for (case, answer) in cases.iter().zip(answers) {
+            let top = answer.causes.first().map(String::as_str);
+            let outcome = if case.expected.is_empty() {
+                let wrong = top.filter(|top| !case.truth.contains(top));
+                score.healthy_called_sick.add(wrong.is_some());
+                match wrong {
+                    Some(top) => Some(format!("healthy, called {top}")),
+                    None => answer.is_undecided.then(|| "healthy, undecided".to_owned()),
                 }
-            });
+            } else {
+                let is_right = top.is_some_and(|top| case.expected.contains(&top));
+                score.right.add(is_right);
+                score.undecided += usize::from(top.is_none());
+                let outcome = match top {
+                    Some(top) => format!("called {top}"),
+                    None if answer.is_undecided => "undecided".to_owned(),
+                    None => "not noticed".to_owned(),
+                };
+                (!is_right).then(|| format!("{} {outcome}", case.expected.join("+")))
+            };
+            score
+                .lines
+                .extend(outcome.map(|outcome| format!("{} seed {}: {outcome}", case.target, case.seed)));
         }
+        score
+    }
+
+    /// The score in words.
+    fn text(&self) -> String {
+        let Self { right, undecided, healthy_called_sick, lines } = self;
+        format!(
+            "{}\nsick: top cause right {right} [{RIGHT}]{}, undecided or not noticed {undecided}, wrong {}\n\
+             healthy: called sick {healthy_called_sick} [{SICK}]{}\n",
+            lines.join("\n"),
+            mark(right.percent() >= RIGHT),
+            right.whole - right.part - undecided,
+            mark(healthy_called_sick.percent() <= SICK),
+        )
+    }
+}
+
+/// Causes at work against those named first; then the score, with every case that is wrong.
+fn report(cases: &[Case], answers: &[CaseResult]) -> String {
+    let pairs = cases.iter().zip(answers).map(|(case, answer)| {
+        let truth = if case.expected.is_empty() { "healthy".to_owned() } else { case.expected.join("+") };
+        let nothing = if answer.is_undecided { "undecided" } else { "nothing" };
+        (truth, answer.causes.first().cloned().unwrap_or_else(|| nothing.to_owned()))
     });
-    let mut answers = answers.into_inner().expect("no thread panics with it");
-    answers.sort_by_key(|(index, _)| *index);
-    answers.into_iter().map(|(_, answer)| answer).collect()
+    format!("{}\n{}", confusion("at work", pairs), Score::compute(cases, answers).text())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What the smaller set reaches, in percent. Chosen: slightly below the goal, because it has few cases.
+    const RIGHT_REACHED: f64 = 94.0;
 
     /// A smaller set of fast drives; the bench prints all of them.
     #[test]
@@ -138,8 +195,8 @@ mod tests {
                 .any(|quick| case.target.starts_with(quick))
         });
         assert!(all.len() >= 20, "{}", all.len());
-        let score = matrix::Score::compute(&all, &run_all(&all, 2).unwrap());
-        assert!(score.right_percent() >= matrix::RIGHT_REACHED, "{}", score.text());
-        assert_eq!(score.healthy_called_sick, 0, "{}", score.text());
+        let score = Score::compute(&all, &run_all(&all, 2).unwrap());
+        assert!(score.right.percent() >= RIGHT_REACHED, "{}", score.text());
+        assert_eq!(score.healthy_called_sick.part, 0, "{}", score.text());
     }
 }

@@ -1,13 +1,10 @@
 //! Every limit of the instrument in one table: what an I/O costs beside fio and beside a bare ring, the simulator beside the
 //! memory of this machine, the bytes of an answer beside fixed plans, and how cost grows with work.
 
-mod agreement;
 mod answers;
-mod engine;
+mod devices;
 mod growth;
-mod program;
 mod simulator;
-mod xray;
 
 use clap::{Args, ValueEnum};
 
@@ -15,7 +12,7 @@ use likenew_core::units::digits;
 use likenew_stats::interval::{Interval, median_interval};
 use likenew_stats::summary::{maximum, minimum};
 
-use crate::spread::middle;
+use crate::table::middle;
 
 /// What to measure.
 #[derive(Debug, Args)]
@@ -68,12 +65,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     println!("| what | measured | goal | reached | beside |\n|---|---|---|---|---|");
     for part in parts {
         match part {
-            Part::Engine => engine::measure(options)?,
-            Part::Agreement => agreement::measure(options)?,
+            Part::Engine => devices::measure_cost(options)?,
+            Part::Agreement => devices::measure_agreement(options)?,
             Part::Simulator => simulator::measure(options)?,
-            Part::Xray => xray::measure(options)?,
+            Part::Xray => answers::measure_xrays(options)?,
             Part::Answers => answers::measure()?,
-            Part::Program => program::measure(options)?,
+            Part::Program => growth::measure_program(options)?,
             Part::Growth => growth::measure(options)?,
         }
     }

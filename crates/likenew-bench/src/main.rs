@@ -1,5 +1,4 @@
-//! Measures the instrument itself, and repeats published studies on simulated drives: `cargo xtask bench
-//! NAME` and `cargo xtask reproduce`.
+//! Measures the instrument itself: `cargo xtask bench NAME`.
 
 #![allow(clippy::disallowed_methods, reason = "it measures time")]
 
@@ -10,14 +9,12 @@ mod engine;
 mod fio;
 mod insight;
 mod limits;
-mod nop;
 mod record;
 mod replay;
-mod reproduce;
 mod restore;
 mod served;
 mod sim;
-mod spread;
+mod table;
 mod target;
 mod trace;
 mod verify;
@@ -44,8 +41,6 @@ enum Bench {
     Record(record::Options),
     /// Replays: how exactly recorded times are kept, and the speed of likenew and fio without them
     Replay(replay::Options),
-    /// Repeat five studies on simulated drives and write docs/explanation/reproduction.md
-    Reproduce(reproduce::Options),
     /// How well `recondition` restores: generated drives, used in ways that it can undo and in ways that it cannot
     Restore(restore::Options),
     /// How well `recondition` restores where nobody has a reference: served drives below real file systems, measured by fio
@@ -72,11 +67,10 @@ fn main() -> anyhow::Result<()> {
         Bench::Limits(options) => limits::run(&options),
         Bench::Record(options) => record::run(&options),
         Bench::Replay(options) => replay::run(&options),
-        Bench::Reproduce(options) => reproduce::run(&options),
         Bench::Restore(options) => restore::run(&options),
         Bench::Served(options) => served::run(&options),
         Bench::Sim(options) => sim::run(&options),
-        Bench::NopRun { ios } => nop::run_once(ios),
+        Bench::NopRun { ios } => engine::run_nop(ios),
         Bench::Trace(options) => trace::run(&options),
         Bench::Verify(options) => verify::run(&options),
         Bench::Viewers(options) => viewers::run(&options),

@@ -11,7 +11,7 @@ use xshell::{Shell, cmd};
 
 use crate::fio::{self, Setting};
 use crate::root;
-use crate::spread::{middle, spread};
+use crate::table::{middle, spread};
 use crate::target::{Case, Loop, Tmpfs};
 
 /// How long and how often.

@@ -4,8 +4,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
@@ -14,7 +12,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
+use crate::case_run::on_threads;
 use crate::record::build_for_users;
+use crate::table::Share;
 use crate::target::{Loop, ServedFile};
 
 /// Which drives.
@@ -108,30 +108,17 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
     let binary = options.binary.clone().map_or_else(build_for_users, Ok)?;
-    let pairs: Vec<Pair> = pairs().skip(options.first).take(options.pairs).collect();
-    let (next, all) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
-    let work = || -> anyhow::Result<()> {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(pair) = pairs.get(index) else { return Ok(()) };
-            let keep = |state: &str| {
-                options
-                    .keep
-                    .as_ref()
-                    .map(|folder| folder.join(format!("{}-{state}.json", options.first + index)))
-            };
-            let new = pair.run(&binary, "new", keep("new").as_deref())?;
-            println!("{pair}, new: {}", line(&new));
-            let used = pair.run(&binary, "used", keep("used").as_deref())?;
-            println!("{pair}, used: {}", line(&used));
-            all.lock().expect("no thread panics with it").push((new, used));
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..options.threads.max(1)).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().try_for_each(|thread| thread.join().expect("no thread panics"))
+    let pairs: Vec<(usize, Pair)> = pairs().enumerate().skip(options.first).take(options.pairs).collect();
+    let all = on_threads(options.threads, &pairs, |(number, pair)| {
+        let run = |state: &str| {
+            let keep = options.keep.as_ref().map(|folder| folder.join(format!("{number}-{state}.json")));
+            let outcome = pair.run(&binary, state, keep.as_deref())?;
+            println!("{pair}, {state}: {}", line(&outcome));
+            anyhow::Ok(outcome)
+        };
+        Ok((run("new")?, run("used")?))
     })?;
-    print!("{}", report(&all.into_inner().expect("no thread panics with it")));
+    print!("{}", report(&all));
     Ok(())
 }
 
@@ -150,16 +137,17 @@ fn line(outcome: &Outcome) -> String {
 fn report(all: &[(Outcome, Outcome)]) -> String {
     let is_wrong =
         |outcome: &Outcome| outcome.causes.iter().any(|cause| !RIGHT_CAUSES.contains(&cause.as_str()));
-    let fallen: Vec<_> = all.iter().filter(|(new, used)| used.before < NOT_FALLEN * new.before).collect();
-    let restored = |pair: &&&(Outcome, Outcome)| pair.1.after >= RESTORED * pair.0.before;
-    let count = |is: &dyn Fn(&(Outcome, Outcome)) -> bool| all.iter().filter(|pair| is(pair)).count();
+    let is_restored = |(new, used): &&(Outcome, Outcome)| used.after >= RESTORED * new.before;
+    let fallen = all.iter().filter(|(new, used)| used.before < NOT_FALLEN * new.before);
+    let fallen = Share::count(fallen, is_restored);
+    let count = |has: &dyn Fn(&(Outcome, Outcome)) -> bool| all.iter().filter(|pair| has(pair)).count();
     format!(
         "used: {} of {} had fallen; {} of them restored to ≥ 95% of new, and {} of all; a wrong cause named for {}\n\
          new: nothing done on {} of {}; a cause named for {}\n",
-        fallen.len(),
+        fallen.whole,
         all.len(),
-        fallen.iter().filter(restored).count(),
-        count(&|(new, used)| used.after >= RESTORED * new.before),
+        fallen.part,
+        count(&|pair| is_restored(&pair)),
         count(&|(_, used)| is_wrong(used)),
         count(&|(new, _)| new.steps == 0),
         all.len(),

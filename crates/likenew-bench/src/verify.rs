@@ -20,7 +20,7 @@ use likenew_real::scratch::Scratch;
 use likenew_run::run::run as run_workload;
 use xshell::{Shell, cmd};
 
-use crate::spread::{middle, spread};
+use crate::table::{middle, spread};
 use crate::target::{Loop, Tmpfs};
 
 /// Number of runs.

@@ -11,7 +11,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use crate::record::build_for_users;
-use crate::spread::{middle, spread};
+use crate::table::{middle, spread};
 use crate::target::Tmpfs;
 
 /// How many viewers, and how often.

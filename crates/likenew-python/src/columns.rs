@@ -29,8 +29,11 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// From columns with their names; one that holds nulls may.
+    /// From columns with their names; one that holds nulls may. Without columns there are no rows.
     pub(crate) fn new(columns: Vec<(&str, ArrayRef)>) -> Self {
+        if columns.is_empty() {
+            return Self { batch: RecordBatch::new_empty(Arc::new(Schema::empty())) };
+        }
         let fields = columns
             .iter()
             .map(|(name, values)| Field::new(*name, values.data_type().clone(), values.is_nullable()));

@@ -4,6 +4,9 @@ use likenew_sim::generator::generate;
 use likenew_sim::model::Model;
 use likenew_sim::{Spec, SpecName};
 use pyo3::prelude::*;
+use rand::seq::SliceRandom as _;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::simulation::read_file;
 use crate::{errors, wording};
@@ -42,6 +45,32 @@ pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, 
         (entry.key.clone(), entry.value.clone(), entry.source.clone(), entry.is_assumed())
     };
     Ok(model.sources.iter().map(entry).collect())
+}
+
+/// Values of every parameter with a range, spread evenly over the ranges (a Latin hypercube): for each draw, key, value as files
+/// spell it, and its position in the range.
+///
+/// Each range is divided into as many equal parts as there are draws, and each part is drawn from once, in a random order for each
+/// parameter (McKay, Beckman and Conover, Technometrics 21(2), 1979).
+#[pyfunction]
+pub(crate) fn draw_parameters(
+    name: &str,
+    text: &str,
+    count: usize,
+    seed: u64,
+) -> PyResult<Vec<Vec<(String, String, f64)>>> {
+    let model = Model::parse(name, text).map_err(errors::usage)?;
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut draws = vec![Vec::new(); count];
+    for (entry, range) in model.sources.iter().filter_map(|entry| Some((entry, entry.range.as_ref()?))) {
+        let mut parts: Vec<usize> = (0..count).collect();
+        parts.shuffle(&mut random);
+        for (draw, part) in draws.iter_mut().zip(parts) {
+            let position = (part as f64 + random.random::<f64>()) / count as f64;
+            draw.push((entry.key.clone(), range.at(position), position));
+        }
+    }
+    Ok(draws)
 }
 
 /// Whether a drive with this target can be opened, with the text of its file if no folder has that.

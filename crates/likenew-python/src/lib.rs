@@ -25,7 +25,7 @@ mod native {
     #[pymodule_export]
     use super::columns::Table;
     #[pymodule_export]
-    use super::drives::{catalog, check_target, drive_file, drive_parameters};
+    use super::drives::{catalog, check_target, draw_parameters, drive_file, drive_parameters};
     #[pymodule_export]
     use super::joined_tables::JoinedTables;
     #[pymodule_export]

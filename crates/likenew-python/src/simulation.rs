@@ -12,33 +12,42 @@ use likenew_core::input;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Sample;
 use likenew_core::probe::Observation;
-use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::procedure::{Evidence, Plan, Procedure};
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
-use likenew_sim::Spec;
+use likenew_sim::{SimDrive, Spec};
 use pyo3::prelude::*;
 
 use crate::errors;
 use crate::interruptible::interruptible;
 use crate::run::Run;
 
-/// Runs a plan, as JSON, on the simulated drive that it names or holds. With `samples` every I/O is kept in memory; with
-/// `archive` the run is kept as a folder there, too.
+/// Runs plans, as JSON, one after the other on the simulated drive that the first names or holds: each begins with the drive as
+/// the one before left it. With `samples` every I/O is kept in memory; with `archive` the runs are kept as folders there, too.
 #[pyfunction]
-#[pyo3(signature = (plan, samples=false, archive=None))]
-pub(crate) fn simulate(py: Python<'_>, plan: &str, samples: bool, archive: Option<PathBuf>) -> PyResult<Run> {
-    let plan: Plan = serde_json::from_str(plan).map_err(errors::usage)?;
+#[pyo3(signature = (plans, samples=false, archive=None))]
+pub(crate) fn simulate(
+    py: Python<'_>,
+    plans: Vec<String>,
+    samples: bool,
+    archive: Option<PathBuf>,
+) -> PyResult<Vec<Run>> {
+    let plans: Vec<Plan> = plans
+        .iter()
+        .map(|plan| serde_json::from_str(plan).map_err(errors::usage))
+        .collect::<PyResult<_>>()?;
     let stop = Arc::new(AtomicBool::new(false));
-    let observer = RunFollower {
+    let observer = || RunFollower {
         samples: samples.then(Default::default),
         stop: Arc::clone(&stop),
         archive: None,
         segments: 0,
     };
-    interruptible(py, || stop.store(true, Ordering::Relaxed), move || run(plan, observer, archive))?
+    let work = || run_in_turn(plans, observer, archive.map(Archive::new));
+    interruptible(py, || stop.store(true, Ordering::Relaxed), work)?
 }
 
 /// The TOML of a table that is given as JSON.
@@ -48,11 +57,35 @@ pub(crate) fn to_toml(table: &str) -> PyResult<String> {
     toml::to_string(&table).map_err(errors::usage)
 }
 
-fn run(plan: Plan, mut observer: RunFollower, archive: Option<PathBuf>) -> PyResult<Run> {
-    let procedure = from_plan(&plan).map_err(errors::usage)?;
-    let target = plan.target.as_deref().unwrap_or_default();
-    let spec = Spec::parse(target).map_err(errors::usage)?;
-    let mut drive = spec.open(|path| read_file(path, plan.drive.as_deref())).map_err(errors::usage)?;
+fn run_in_turn(
+    plans: Vec<Plan>,
+    observer: impl Fn() -> RunFollower,
+    archive: Option<Archive>,
+) -> PyResult<Vec<Run>> {
+    let mut drive = None;
+    let run = |plan: Plan| {
+        let procedure = from_plan(&plan).map_err(errors::usage)?;
+        let drive = match &mut drive {
+            Some(drive) => drive,
+            none => none.insert(open(&plan)?),
+        };
+        run(drive, plan, &*procedure, observer(), archive.as_ref())
+    };
+    plans.into_iter().map(run).collect()
+}
+
+fn open(plan: &Plan) -> PyResult<SimDrive> {
+    let spec = Spec::parse(plan.target.as_deref().unwrap_or_default()).map_err(errors::usage)?;
+    spec.open(|path| read_file(path, plan.drive.as_deref())).map_err(errors::usage)
+}
+
+fn run(
+    drive: &mut SimDrive,
+    plan: Plan,
+    procedure: &dyn Procedure,
+    mut observer: RunFollower,
+    archive: Option<&Archive>,
+) -> PyResult<Run> {
     let instrument = Instrument {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         clock: Clock::Virtual,
@@ -60,18 +93,17 @@ fn run(plan: Plan, mut observer: RunFollower, archive: Option<PathBuf>) -> PyRes
         calibration: None,
     };
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    if let Some(root) = archive {
+    if let Some(archive) = archive {
         let (identity, geometry) = (evidence.identity.clone(), evidence.geometry.clone());
         let date = likenew_real::clock::wall_date();
         let machine = Machine::new(date, identity, geometry, instrument.clone());
-        observer.archive =
-            Some(Archive::new(root).create(&evidence.plan, &machine).map_err(errors::unfinished)?);
+        observer.archive = Some(archive.create(&evidence.plan, &machine).map_err(errors::unfinished)?);
     }
-    let end = run_procedure(&mut drive, &*procedure, &mut evidence, &mut observer).map_err(failure)?;
+    let end = run_procedure(drive, procedure, &mut evidence, &mut observer).map_err(failure)?;
     if let End::LabError(error) = &end {
         return Err(errors::unfinished(error));
     }
-    let mut findings = judge(&*procedure, &evidence);
+    let mut findings = judge(procedure, &evidence);
     findings.is_interrupted = !matches!(end, End::Complete);
     let folder = observer.archive.as_ref().map(|run| run.path().to_owned());
     if let Some(run) = &observer.archive {

@@ -1,10 +1,10 @@
-//! A drive with known values, and its runs.
-
-use std::io;
-use std::path::Path;
+//! A drive with known values, and its runs, with what real passes differ by.
 
 use anyhow::Context as _;
 use likenew_calibration::{Base, MeasuredRun, Parameter};
+use likenew_core::procedure::Evidence;
+use likenew_core::segment::Segment;
+use likenew_core::tally::Latencies;
 use likenew_core::units::Nanos;
 use likenew_procedures::bench::BenchOptions;
 use likenew_procedures::fill::FillOptions;
@@ -15,12 +15,11 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::Serialize;
 
-use super::noise::disturb;
-use crate::insight::ask;
+use crate::case_run::{ask, no_files};
 
 /// The drives that twins are drawn around, in turn: flash with and without a pseudo-SLC cache, and disks of each kind that the
 /// catalog has.
-pub(super) const DRIVES: [&str; 10] = [
+const DRIVES: [&str; 10] = [
     "tiny-flash",
     "wd6400aaks",
     "tlc-sata-500gb",
@@ -56,7 +55,7 @@ impl Twin {
     pub(super) fn draw(seed: u64, drive: Option<&str>) -> anyhow::Result<Self> {
         let name = drive.unwrap_or(DRIVES[(seed % DRIVES.len() as u64) as usize]);
         let spec = Spec::parse(&format!("sim:{name}?state=new"))?;
-        let (file, text) = spec.text(no_file)?;
+        let (file, text) = spec.text(no_files)?;
         let base = Base::new(&spec, &file, text)?;
         let is_large_flash =
             base.model().source("nand.read_ns").is_some() && base.capacity_bytes() > FLASH_BYTES_MAX;
@@ -147,6 +146,53 @@ fn table(options: &impl Serialize) -> anyhow::Result<toml::Table> {
     toml::Table::try_from(options).context("options are a table")
 }
 
-fn no_file(_: &Path) -> io::Result<Vec<u8>> {
-    Err(io::ErrorKind::NotFound.into())
+/// Every pass of a run as if all of its times were longer or shorter by a draw with this standard deviation.
+///
+/// The seeds change as well: on a real drive the same addresses lie elsewhere, so that a simulation meets other conflicts.
+fn disturb(evidence: &mut Evidence, deviation: f64, random: &mut Xoshiro256PlusPlus) {
+    for segment in &mut evidence.segments {
+        stretch(segment, (deviation * normal(random)).exp());
+        segment.workload.seed = random.random();
+    }
+}
+
+/// A draw of the standard normal distribution: twelve uniform draws come close enough for noise.
+fn normal(random: &mut Xoshiro256PlusPlus) -> f64 {
+    (0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0
+}
+
+fn stretch(segment: &mut Segment, factor: f64) {
+    let longer = |time: Nanos| Nanos((time.0 as f64 * factor).round() as u64);
+    let started_at = segment.started_at;
+    let later = |at: Nanos| started_at + longer(at.since(started_at));
+    segment.ended_at = later(segment.ended_at);
+    segment.busy = longer(segment.busy);
+    for tally in &mut segment.tallies {
+        tally.latency_ns_sum = (tally.latency_ns_sum as f64 * factor) as u64;
+        let mut latency = Latencies::default();
+        tally
+            .latency
+            .places()
+            .iter()
+            .for_each(|(value, count)| latency.record_n(longer(Nanos(*value)), *count));
+        latency.compact();
+        tally.latency = latency;
+    }
+    segment.seconds.width = longer(Nanos(segment.seconds.width)).0;
+    let cells = segment.seconds.cells.iter_mut().chain(&mut segment.gigabytes.cells);
+    cells.filter(|cell| cell.ios > 0).for_each(|cell| cell.last = later(cell.last));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn draws_are_normal() {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
+        let draws: Vec<f64> = (0..10_000).map(|_| normal(&mut random)).collect();
+        let mean = draws.iter().sum::<f64>() / 1e4;
+        let variance = draws.iter().map(|draw| (draw - mean).powi(2)).sum::<f64>() / 1e4;
+        assert!(mean.abs() < 0.05 && (variance - 1.0).abs() < 0.05, "{mean} {variance}");
+    }
 }

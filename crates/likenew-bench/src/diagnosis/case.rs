@@ -12,8 +12,7 @@ use likenew_procedures::check::{
 use likenew_sim::truth::causes;
 use likenew_sim::{Spec, catalog};
 
-use crate::case_run::no_files;
-use crate::insight::{QueryResult, ask};
+use crate::case_run::{QueryResult, ask, no_files};
 
 /// A drive, and the causes at work.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::case::{Case, CaseResult, References, loss_percent};
+use crate::table::{Share, mark, row, table};
 
 /// Sick cases of each drive; they share the measurement of the drive when new.
 const SICK_PER_DRIVE: usize = 3;
@@ -35,11 +36,11 @@ const CATALOG: [&str; 9] = [
     "intel-x25-m-80gb",
 ];
 
-/// Loss from which a cause has to be found, and the upper bounds of the rows of the table, in percent.
+/// Loss from which a cause has to be found, and the bounds of the rows of the table, in percent.
 const LOSS_COUNTED: f64 = 20.0;
-const LOSSES: [f64; 5] = [5.0, 10.0, 20.0, 50.0, 100.0];
-/// Upper bounds of the rows of stated probability.
-const STATED: [f64; 4] = [0.95, 0.98, 0.995, 1.0];
+const LOSSES: [f64; 6] = [0.0, 5.0, 10.0, 20.0, 50.0, 100.0];
+/// Bounds of the rows of stated probability.
+const STATED: [f64; 5] = [0.9, 0.95, 0.98, 0.995, 1.0];
 /// Goals, in percent: the top cause alone and in pairs, healthy drives called sick, and a stated 90 to 95%.
 const RIGHT_ALONE: f64 = 95.0;
 const RIGHT_IN_PAIRS: f64 = 90.0;
@@ -154,65 +155,52 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     let all: Vec<LossyCase<'_>> = drawn
         .iter()
         .zip(answers)
-        .map(|(of, answer)| {
-            let healthy =
-                drawn.iter().position(|other| other.situations == 0 && other.case.seed == of.case.seed);
+        .map(|(DrawnCase { case, situations }, answer)| {
+            let is_healthy = |other: &DrawnCase| other.situations == 0 && other.case.seed == case.seed;
+            let healthy = drawn.iter().position(is_healthy);
             let earlier = healthy.map_or(&answer.when_new, |index| &answers[index].metrics);
-            let case = &of.case;
-            LossyCase {
-                case,
-                situations: of.situations,
-                answer,
-                loss_percent: loss_percent(&answer.metrics, earlier),
-            }
+            let loss_percent = loss_percent(&answer.metrics, earlier);
+            LossyCase { case, situations: *situations, answer, loss_percent }
         })
         .collect();
-    let mark = |is_met: bool| if is_met { "" } else { "  MISSED" };
-    let mut text: String = all.iter().filter_map(miss).collect();
-    text += "loss of the worst metric      alone: right / wrong / open     pairs: right / wrong / open\n";
-    let row = |low: f64, high: f64, is_known: bool| {
+    let counts = |low: f64, high: f64, references: References| {
         [1, 2].map(|situations| {
-            let mut row = Row::default();
-            for of in all.iter().filter(|of| of.situations == situations) {
-                let is_in = (low..high).contains(&of.loss_percent.clamp(0.0, 99.9));
-                let has_reference = of.case.references == References::Simulated;
-                if is_in && has_reference == is_known {
-                    row.count(of.case, of.answer);
-                }
-            }
-            row
+            let is_meant = |case: &&LossyCase<'_>| {
+                case.situations == situations
+                    && case.case.references == references
+                    && (low..high).contains(&case.loss_percent.clamp(0.0, 99.9))
+            };
+            Counts::compute(all.iter().filter(is_meant))
         })
     };
-    let mut low = 0.0;
-    for high in LOSSES {
-        let [alone, pairs] = row(low, high, true);
-        text += &format!("{low:3.0} to {high:3.0}%                   {:30} {}\n", alone.text(), pairs.text());
-        low = high;
-    }
-    let [alone, pairs] = row(LOSS_COUNTED, 100.0, true);
-    text += &format!(
-        "{LOSS_COUNTED:.0}% or more: alone {:.1}% right [{RIGHT_ALONE}]{}, pairs {:.1}% [{RIGHT_IN_PAIRS}]{}\n",
-        alone.right_percent(),
-        mark(alone.right_percent() >= RIGHT_ALONE),
-        pairs.right_percent(),
-        mark(pairs.right_percent() >= RIGHT_IN_PAIRS)
-    );
-    let [alone, pairs] = row(LOSS_COUNTED, 100.0, false);
-    text += &format!("the same with nothing to compare with: {} | {}\n", alone.text(), pairs.text());
-    let healthy: Vec<_> = all.iter().filter(|of| of.situations == 0).collect();
-    let called = healthy.iter().filter(|of| is_false_alarm(of.case, of.answer)).count();
-    let percent = 100.0 * called as f64 / healthy.len().max(1) as f64;
-    text += &format!(
-        "{} healthy: called sick {called} = {percent:.1}% [{SICK_MAX}]{}\n",
-        healthy.len(),
-        mark(percent <= SICK_MAX)
-    );
-    text + &reliability(&all)
+    let by_loss = LOSSES.windows(2).map(|ends| {
+        let [alone, pairs] = counts(ends[0], ends[1], References::Simulated);
+        row(&[&format!("{} to {}%", ends[0], ends[1]), &alone.text(), &pairs.text()])
+    });
+    let head = ["loss of the worst metric", "alone: right / wrong / open", "pairs: right / wrong / open"];
+    let by_loss = table(&head, by_loss);
+    let [alone, pairs] =
+        counts(LOSS_COUNTED, 100.0, References::Simulated).map(|counts| counts.right().percent());
+    let [unknown_alone, unknown_pairs] = counts(LOSS_COUNTED, 100.0, References::None);
+    let healthy = all.iter().filter(|case| case.situations == 0);
+    let sick = Share::count(healthy, |case| is_false_alarm(case.case, case.answer));
+    format!(
+        "{}{by_loss}\n\
+         {LOSS_COUNTED:.0}% or more: alone {alone:.1}% right [{RIGHT_ALONE}]{}, pairs {pairs:.1}% [{RIGHT_IN_PAIRS}]{}\n\
+         the same with nothing to compare with: {} | {}\nhealthy: called sick {sick} [{SICK_MAX}]{}\n{}",
+        all.iter().filter_map(miss).collect::<String>(),
+        mark(alone >= RIGHT_ALONE),
+        mark(pairs >= RIGHT_IN_PAIRS),
+        unknown_alone.text(),
+        unknown_pairs.text(),
+        mark(sick.percent() <= SICK_MAX),
+        reliability(&all)
+    )
 }
 
 /// A case whose cause was not found: what it has lost, what is at work, and what was named.
-fn miss(of: &LossyCase<'_>) -> Option<String> {
-    let LossyCase { case, answer, .. } = of;
+fn miss(lossy: &LossyCase<'_>) -> Option<String> {
+    let LossyCase { case, answer, loss_percent, .. } = lossy;
     let is_right = match answer.causes.first() {
         _ if case.expected.is_empty() => !is_false_alarm(case, answer),
         Some(top) => case.expected.contains(&top.as_str()),
@@ -222,8 +210,7 @@ fn miss(of: &LossyCase<'_>) -> Option<String> {
     let named: Vec<String> = stated.collect();
     (!is_right).then(|| {
         format!(
-            "{:3.0}% lost  {}{}  at work: {}  named: {}{}\n",
-            of.loss_percent,
+            "{loss_percent:3.0}% lost  {}{}  at work: {}  named: {}{}\n",
             case.target,
             if case.references == References::None { " (no reference)" } else { "" },
             case.truth.join(", "),
@@ -235,36 +222,26 @@ fn miss(of: &LossyCase<'_>) -> Option<String> {
 
 /// How often a stated probability is right, and the Brier score of all that are stated.
 fn reliability(all: &[LossyCase<'_>]) -> String {
-    let stated: Vec<(f64, bool)> = all
-        .iter()
-        .flat_map(|of| {
-            of.answer.stated.iter().map(|(name, chance)| (*chance, of.case.truth.contains(&name.as_str())))
-        })
-        .collect();
-    let mut text = String::from("stated probability of a named cause: share that is right\n");
-    let mut low = 0.9;
-    for high in STATED {
-        let of: Vec<_> =
-            stated.iter().filter(|(chance, _)| *chance >= low && (*chance < high || high == 1.0)).collect();
-        let right = of.iter().filter(|(_, is_right)| *is_right).count();
-        let percent = 100.0 * right as f64 / of.len().max(1) as f64;
-        let goal = if low == 0.9 {
-            let is_met = (STATED_RIGHT.0..=STATED_RIGHT.1).contains(&percent);
-            format!(" [{} to {}]{}", STATED_RIGHT.0, STATED_RIGHT.1, if is_met { "" } else { "  MISSED" })
-        } else {
-            String::new()
+    let stated = all.iter().flat_map(|lossy| {
+        let is_right = |name: &String| lossy.case.truth.contains(&name.as_str());
+        lossy.answer.stated.iter().map(move |(name, chance)| (*chance, is_right(name)))
+    });
+    let stated: Vec<(f64, bool)> = stated.collect();
+    let rows = STATED.windows(2).map(|ends| {
+        let (low, high) = (ends[0], ends[1]);
+        let is_in = |(chance, _): &&(f64, bool)| *chance >= low && (*chance < high || high == 1.0);
+        let right = Share::count(stated.iter().filter(is_in), |(_, is_right)| *is_right);
+        let (least, most) = STATED_RIGHT;
+        let goal = match low == STATED[0] {
+            true => format!("[{least} to {most}]{}", mark((least..=most).contains(&right.percent()))),
+            false => String::new(),
         };
-        text += &format!(
-            "{:5.1} to {:5.1}%   {right} of {} = {percent:.1}%{goal}\n",
-            100.0 * low,
-            100.0 * high,
-            of.len()
-        );
-        low = high;
-    }
-    let squares: f64 =
-        stated.iter().map(|(chance, is_right)| (chance - f64::from(u8::from(*is_right))).powi(2)).sum();
-    text + &format!("Brier score {:.4} over {}\n", squares / stated.len().max(1) as f64, stated.len())
+        row(&[&format!("{:.1} to {:.1}%", 100.0 * low, 100.0 * high), &right, &goal])
+    });
+    let rows = table(&["stated probability of a named cause", "right", "goal"], rows);
+    let squares = stated.iter().map(|(chance, is_right)| (chance - f64::from(u8::from(*is_right))).powi(2));
+    let brier = squares.sum::<f64>() / stated.len().max(1) as f64;
+    format!("{rows}Brier score {brier:.4} over {}\n", stated.len())
 }
 
 /// Whether a cause is named that is not at work, other than by design.
@@ -276,28 +253,33 @@ fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
     })
 }
 
+/// What was named first, over some cases.
 #[derive(Default)]
-struct Row {
+struct Counts {
     right: usize,
     wrong: usize,
     open: usize,
 }
 
-impl Row {
-    fn count(&mut self, case: &Case, answer: &CaseResult) {
-        match answer.causes.first() {
-            Some(top) if case.expected.contains(&top.as_str()) => self.right += 1,
-            Some(_) => self.wrong += 1,
-            None => self.open += 1,
+impl Counts {
+    fn compute<'a>(cases: impl Iterator<Item = &'a LossyCase<'a>>) -> Self {
+        let mut counts = Self::default();
+        for LossyCase { case, answer, .. } in cases {
+            match answer.causes.first() {
+                Some(top) if case.expected.contains(&top.as_str()) => counts.right += 1,
+                Some(_) => counts.wrong += 1,
+                None => counts.open += 1,
+            }
         }
+        counts
     }
 
-    fn right_percent(&self) -> f64 {
-        100.0 * self.right as f64 / (self.right + self.wrong + self.open).max(1) as f64
+    fn right(&self) -> Share {
+        Share { part: self.right, whole: self.right + self.wrong + self.open }
     }
 
     fn text(&self) -> String {
-        format!("{} / {} / {} = {:.1}%", self.right, self.wrong, self.open, self.right_percent())
+        format!("{} / {} / {} = {:.1}%", self.right, self.wrong, self.open, self.right().percent())
     }
 }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use likenew_diagnosis::{ALL, Cause, Evidence};
 
 use super::case::{Case, CaseResult, ScoredEvidence};
+use crate::table::{row, table};
 
 /// Number of cases with the cause at work, and as many without, that the weights set by hand count for. Chosen: a fifth of
 /// a round of one seed, so that hand-set weights still show.
@@ -59,24 +60,22 @@ pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
     let (even, odd) = (of(true), of(false));
     let by_hand = Weight::all();
     let fitted = fit(&even);
-    let mut text = String::new();
-    for (new, old) in fitted.iter().zip(&by_hand) {
-        text += &format!(
-            "{:16} {:22} {:5.1} {:5.1}   by hand {:5.1} {:5.1}\n",
-            new.cause.name,
-            new.evidence.id,
-            new.when_present,
-            new.when_absent,
-            old.when_present,
-            old.when_absent
-        );
-    }
-    text +=
-        &format!("\nfitted on {} cases of even seeds; on {} cases of odd seeds:\n", even.len(), odd.len());
-    for (name, weights) in [("by hand", &by_hand), ("fitted", &fitted)] {
-        text += &format!("{name:8} {}\n", Score::compute(&odd, weights).text());
-    }
-    text
+    let rows = fitted.iter().zip(&by_hand).map(|(new, old)| {
+        let mut cells = row(&[&new.cause.name, &new.evidence.id]);
+        let bits = [new.when_present, new.when_absent, old.when_present, old.when_absent];
+        cells.extend(bits.map(|bits| format!("{bits:.1}")));
+        cells
+    });
+    let head = ["cause", "evidence", "when present", "when absent", "by hand: present", "absent"];
+    let score = |weights: &[Weight]| Score::compute(&odd, weights).text();
+    format!(
+        "{}\nfitted on {} cases of even seeds; on {} cases of odd seeds:\nby hand  {}\nfitted   {}\n",
+        table(&head, rows),
+        even.len(),
+        odd.len(),
+        score(&by_hand),
+        score(&fitted)
+    )
 }
 
 /// Fits all weights to cases.

@@ -1,23 +1,19 @@
-//! One X-rayed drive: its truth, the answers, and the cost.
+//! One X-rayed drive: its truth, the answers and how right they are, and the cost.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use likenew_core::drive::Drive as _;
 use likenew_core::findings::Findings;
 use likenew_core::io::Op;
-use likenew_core::procedure::{Evidence, Plan};
-use likenew_core::segment::{Recorder, Segment};
+use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
-use likenew_procedures::all::from_plan;
-use likenew_run::runner::{End, Observer, run_procedure};
+use likenew_sim::Spec;
 use likenew_sim::generator::{Family, generate};
 use likenew_sim::truth::{TrueValue, Truth};
-use likenew_sim::{SimDrive, Spec};
+use serde::Deserialize;
 
-use super::answer::{PropertyResult, answers};
-use super::mark::{Mark, mark};
-use crate::case_run::{no_files, user_time};
+use crate::case_run::{ask, no_files, user_time};
 
 /// The noise on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -156,35 +152,6 @@ fn written_by_step(segments: &[Segment], capacity: u64) -> Vec<(String, f64)> {
     written
 }
 
-/// The result of a procedure.
-pub(crate) struct QueryResult {
-    /// Its findings, unless the run ended early.
-    pub(crate) findings: anyhow::Result<Findings>,
-    /// Its evidence.
-    pub(crate) evidence: Evidence,
-}
-
-/// Runs a procedure on a drive, like `likenew` itself.
-///
-/// # Errors
-/// There is no such procedure, or its settings do not fit.
-pub(crate) fn ask(
-    drive: &mut SimDrive,
-    procedure: &str,
-    seed: u64,
-    options: toml::Table,
-) -> anyhow::Result<QueryResult> {
-    let plan = Plan::new(procedure, None, seed, options);
-    let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
-    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    let findings = match run_procedure(drive, &*asked, &mut evidence, &mut SilentObserver) {
-        Ok(End::Complete) => Ok(asked.judge(&evidence)),
-        Ok(end) => Err(anyhow!("it ended early: {end:?}")),
-        Err(error) => Err(error.into()),
-    };
-    Ok(QueryResult { findings, evidence })
-}
-
 fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned())).unwrap_or_default()
@@ -201,15 +168,201 @@ fn rows(truth: &Truth, answers: &[PropertyResult]) -> anyhow::Result<Vec<Row>> {
     truth.rows().into_iter().map(row).collect()
 }
 
-/// An observer that does nothing.
-struct SilentObserver;
+// The answers of an X-ray.
 
-impl Observer for SilentObserver {
-    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        Box::new(())
+/// A row of the table `properties`.
+#[derive(Clone, Debug, Deserialize)]
+struct AnswerRow {
+    property: String,
+    state: String,
+    word: Option<String>,
+    value: Option<f64>,
+    value_low: Option<f64>,
+    value_high: Option<f64>,
+    confidence_percent: Option<f64>,
+    bytes_written: u64,
+}
+
+/// The value in an answer.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum StatedValue {
+    /// A word.
+    Word(String),
+    /// A number, with the ends of a 90% interval.
+    Number { value: f64, low: f64, high: f64 },
+    /// The drive does not have it.
+    Absent,
+    /// Unknown.
+    Undecided,
+}
+
+/// The answer on a property, and its confidence.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct PropertyResult {
+    pub(super) property: String,
+    pub(super) statement: StatedValue,
+    /// 0 if it is unknown.
+    pub(super) confidence: f64,
+    pub(super) bytes_written: u64,
+}
+
+/// All answers of an X-ray.
+///
+/// # Errors
+/// It has no table of properties, or one in another form.
+pub(super) fn answers(findings: &Findings) -> anyhow::Result<Vec<PropertyResult>> {
+    let table = findings.tables.get("properties").context("the X-ray has no table of properties")?;
+    table.iter().map(|row| answer(serde_json::from_value(row.clone().into())?)).collect()
+}
+
+fn answer(row: AnswerRow) -> anyhow::Result<PropertyResult> {
+    let AnswerRow { property, state, word, value, value_low, value_high, confidence_percent, bytes_written } =
+        row;
+    let statement = match (state.as_str(), word, value) {
+        // The simulator names the truth in words, the X-ray in identifiers.
+        ("found", Some(word), None) => StatedValue::Word(word.replace('_', " ")),
+        ("found", None, Some(value)) => StatedValue::Number {
+            value,
+            low: value_low.with_context(|| format!("{property} has a number without an interval"))?,
+            high: value_high.with_context(|| format!("{property} has a number without an interval"))?,
+        },
+        ("absent", None, None) => StatedValue::Absent,
+        ("undecided", None, None) => StatedValue::Undecided,
+        other => bail!("{property} is {other:?}, not an answer"),
+    };
+    Ok(PropertyResult {
+        property,
+        statement,
+        confidence: confidence_percent.unwrap_or(0.0) / 100.0,
+        bytes_written,
+    })
+}
+
+// How right an answer is.
+
+/// A number is right within this share of the truth. Chosen: what a reader takes for the same size.
+const RIGHT: f64 = 0.10;
+/// Beyond this share of the truth a confident number is a false claim. Chosen: it changes what a reader
+/// concludes.
+const FALSE: f64 = 0.25;
+/// Confidence, in 0..1, from which an answer counts as a claim. Chosen: the 90% of the intervals.
+pub(super) const CLAIM_CONFIDENCE: f64 = 0.9;
+
+/// The mark of an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mark {
+    /// The word, or the number within 10%.
+    Right,
+    /// A number that is further off, or a wrong word without confidence.
+    Off,
+    /// The drive has it, and the answer is unknown.
+    Undecided,
+    /// The drive has it, and the answer says that it does not.
+    WronglyAbsent,
+    /// A confident answer that is wrong: not there, another word, or off by more than 25%.
+    False,
+    /// The drive does not have it, or it does not show, and nothing else was claimed.
+    TrulyAbsent,
+}
+
+impl Mark {
+    /// Its name in lists.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Right => "right",
+            Self::Off => "off",
+            Self::Undecided => "undecided",
+            Self::WronglyAbsent => "absent!",
+            Self::False => "FALSE",
+            Self::TrulyAbsent => "-",
+        }
+    }
+}
+
+/// Marks an answer.
+pub(super) fn mark(true_value: TrueValue, answer: &PropertyResult) -> Mark {
+    let claimed = answer.confidence >= CLAIM_CONFIDENCE;
+    let wrong = if claimed { Mark::False } else { Mark::Off };
+    match (true_value, &answer.statement) {
+        (TrueValue::Word("no"), StatedValue::Absent) => Mark::Right,
+        (TrueValue::Word(word), StatedValue::Word(statement)) if word == statement => Mark::Right,
+        (TrueValue::Word(_) | TrueValue::Number(_), StatedValue::Undecided) => Mark::Undecided,
+        (TrueValue::Word(_) | TrueValue::Number(_), StatedValue::Absent) => Mark::WronglyAbsent,
+        (TrueValue::Number(number), StatedValue::Number { value, .. }) => {
+            match (value / number - 1.0).abs() {
+                ..=RIGHT => Mark::Right,
+                ..=FALSE => Mark::Off,
+                _ => wrong,
+            }
+        }
+        (TrueValue::Hidden { low, high }, StatedValue::Number { value, .. })
+            if (low * (1.0 - FALSE)..=high * (1.0 + FALSE)).contains(value) =>
+        {
+            Mark::TrulyAbsent
+        }
+        (TrueValue::HiddenWord(word), StatedValue::Word(statement)) if word == statement => Mark::TrulyAbsent,
+        (_, StatedValue::Undecided | StatedValue::Absent) => Mark::TrulyAbsent,
+        (TrueValue::Word(_) | TrueValue::Number(_), _) => wrong,
+        (TrueValue::Hidden { .. } | TrueValue::HiddenWord(_) | TrueValue::Absent, _) if claimed => {
+            Mark::False
+        }
+        (TrueValue::Hidden { .. } | TrueValue::HiddenWord(_) | TrueValue::Absent, _) => Mark::TrulyAbsent,
+    }
+}
+
+/// Whether a 90% interval contains the truth, if both exist.
+pub(super) fn holds(true_value: TrueValue, answer: &PropertyResult) -> Option<bool> {
+    match (true_value, &answer.statement) {
+        (TrueValue::Number(number), StatedValue::Number { low, high, .. }) => {
+            Some((*low..=*high).contains(&number))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(statement: StatedValue, confidence: f64) -> PropertyResult {
+        PropertyResult { property: "p".into(), statement, confidence, bytes_written: 0 }
     }
 
-    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
-        Ok(())
+    fn number(value: f64) -> StatedValue {
+        StatedValue::Number { value, low: 0.9 * value, high: 1.1 * value }
+    }
+
+    #[test]
+    fn numbers_are_right_off_or_false() {
+        let mark_of = |value, confidence| mark(TrueValue::Number(100.0), &result(number(value), confidence));
+        assert_eq!(mark_of(91.0, 0.5), Mark::Right);
+        assert_eq!(mark_of(112.0, 0.99), Mark::Off);
+        assert_eq!(mark_of(130.0, 0.99), Mark::False);
+        assert_eq!(mark_of(130.0, 0.8), Mark::Off);
+        assert_eq!(mark(TrueValue::Number(1.0), &result(StatedValue::Absent, 0.99)), Mark::WronglyAbsent);
+        assert_eq!(mark(TrueValue::Number(1.0), &result(StatedValue::Undecided, 0.0)), Mark::Undecided);
+        assert_eq!(holds(TrueValue::Number(100.0), &result(number(95.0), 0.9)), Some(true));
+        assert_eq!(holds(TrueValue::Number(100.0), &result(number(80.0), 0.9)), Some(false));
+    }
+
+    #[test]
+    fn what_is_not_there_may_not_be_claimed() {
+        assert_eq!(mark(TrueValue::Absent, &result(number(1.0), 0.95)), Mark::False);
+        assert_eq!(mark(TrueValue::Absent, &result(number(1.0), 0.6)), Mark::TrulyAbsent);
+        assert_eq!(mark(TrueValue::Absent, &result(StatedValue::Absent, 0.95)), Mark::TrulyAbsent);
+        let hidden = TrueValue::Hidden { low: 4.0, high: 8.0 };
+        assert_eq!(mark(hidden, &result(number(6.0), 0.99)), Mark::TrulyAbsent);
+        assert_eq!(mark(hidden, &result(number(16.0), 0.99)), Mark::False);
+        assert_eq!(mark(hidden, &result(StatedValue::Undecided, 0.0)), Mark::TrulyAbsent);
+    }
+
+    #[test]
+    fn words_are_compared() {
+        let word = |word: &str| StatedValue::Word(word.into());
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("page"), 0.1)), Mark::Right);
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("block"), 0.95)), Mark::False);
+        assert_eq!(mark(TrueValue::Word("page"), &result(word("block"), 0.5)), Mark::Off);
+        assert_eq!(mark(TrueValue::Word("no"), &result(StatedValue::Absent, 0.95)), Mark::Right);
+        assert_eq!(mark(TrueValue::HiddenWord("no"), &result(word("yes"), 0.95)), Mark::False);
     }
 }

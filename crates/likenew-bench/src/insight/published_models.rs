@@ -1,53 +1,31 @@
 //! The results of `model` for two simulated drives, beside published measurements of the real ones.
 
-use std::io;
-use std::path::Path;
-
 use anyhow::Context as _;
 use likenew_core::findings::{Findings, Row};
 use likenew_sim::Spec;
 
-use super::case::ask;
+use crate::case_run::{ask, no_files};
+use crate::table::{mark, row, table};
 
-/// A value published in "How I figured out my OCZ Core 64 GB SSD" (OCZ forum, 2008).
-struct PrintedFigure {
-    target: &'static str,
-    op: &'static str,
-    metric: PrintedMetric,
-    value: f64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PrintedMetric {
-    /// MiB/s of long requests.
-    Throughput,
-    /// Milliseconds of a random request of 512 bytes.
-    Access,
-}
+/// MiB/s of long requests, and milliseconds of a random request of 512 bytes.
+const THROUGHPUT: &str = "throughput, MiB/s";
+const ACCESS: &str = "512 B, ms";
 
 const CORE: &str = "sim:ocz-core-64gb?fill=1";
 const DISK: &str = "sim:wd6400aaks";
 const DISK_UNCACHED: &str = "sim:wd6400aaks?cache=off";
 
-const fn printed_figure(
-    target: &'static str,
-    op: &'static str,
-    metric: PrintedMetric,
-    value: f64,
-) -> PrintedFigure {
-    PrintedFigure { target, op, metric, value }
-}
-
-const PRINTED_FIGURES: [PrintedFigure; 9] = [
-    printed_figure(CORE, "read", PrintedMetric::Throughput, 125.0),
-    printed_figure(CORE, "read", PrintedMetric::Access, 0.447),
-    printed_figure(CORE, "write", PrintedMetric::Throughput, 72.768),
-    printed_figure(CORE, "write", PrintedMetric::Access, 245.7),
-    printed_figure(DISK, "read", PrintedMetric::Throughput, 85.0),
-    printed_figure(DISK, "read", PrintedMetric::Access, 12.85),
-    printed_figure(DISK, "write", PrintedMetric::Throughput, 85.0),
-    printed_figure(DISK, "write", PrintedMetric::Access, 6.99),
-    printed_figure(DISK_UNCACHED, "write", PrintedMetric::Access, 17.06),
+/// Target, operation, metric and value, as published in "How I figured out my OCZ Core 64 GB SSD" (OCZ forum, 2008).
+const PRINTED_FIGURES: [(&str, &str, &str, f64); 9] = [
+    (CORE, "read", THROUGHPUT, 125.0),
+    (CORE, "read", ACCESS, 0.447),
+    (CORE, "write", THROUGHPUT, 72.768),
+    (CORE, "write", ACCESS, 245.7),
+    (DISK, "read", THROUGHPUT, 85.0),
+    (DISK, "read", ACCESS, 12.85),
+    (DISK, "write", THROUGHPUT, 85.0),
+    (DISK, "write", ACCESS, 6.99),
+    (DISK_UNCACHED, "write", ACCESS, 17.06),
 ];
 
 /// A value is reproduced if it is within this share. Chosen: the study prints two digits.
@@ -58,43 +36,26 @@ const MIB: f64 = 1_048_576.0;
 const TINY: f64 = 512.0;
 
 /// One line for each value.
-pub(super) fn report() -> String {
-    let mut text = String::from("Twins of two drives of 2008: model beside what was printed [within 5%]\n");
+///
+/// # Errors
+/// A drive cannot be modeled, or the model lacks a value.
+pub(super) fn report() -> anyhow::Result<String> {
+    let mut rows = Vec::new();
     for target in [CORE, DISK, DISK_UNCACHED] {
-        let of = PRINTED_FIGURES.iter().filter(|printed| printed.target == target);
-        match model(target) {
-            Err(error) => text += &format!("  {target} could not be modeled: {error:#}\n"),
-            Ok(findings) => of.for_each(|printed| text += &format!("  {}\n", line(printed, &findings))),
+        let findings =
+            ask(&mut Spec::parse(target)?.open(no_files)?, "model", 1, toml::Table::new())?.findings?;
+        for (_, op, metric, printed) in PRINTED_FIGURES.iter().filter(|(of, ..)| *of == target) {
+            let model = figure_in(&findings, op, metric).with_context(|| target)?;
+            let off = model / printed - 1.0;
+            let off = format!("{:+.1}%{}", off * 100.0, mark(off.abs() <= NEAR));
+            rows.push(row(&[&target, &format!("{op} {metric}"), printed, &format!("{model:.3}"), &off]));
         }
     }
-    text
+    let table = table(&["drive", "metric", "printed", "model", "off [within 5%]"], rows);
+    Ok(format!("Twins of two drives of 2008: model beside what was printed\n\n{table}"))
 }
 
-fn model(target: &str) -> anyhow::Result<Findings> {
-    let mut drive = Spec::parse(target)?.open(|_: &Path| Err(io::ErrorKind::NotFound.into()))?;
-    ask(&mut drive, "model", 1, toml::Table::new())?.findings
-}
-
-fn line(printed: &PrintedFigure, findings: &Findings) -> String {
-    let PrintedFigure { target, op, metric, value } = printed;
-    let name = match metric {
-        PrintedMetric::Throughput => format!("{op} throughput, MiB/s"),
-        PrintedMetric::Access => format!("{op} of 512 B, ms"),
-    };
-    match figure_in(findings, op, *metric) {
-        Err(error) => format!("{target:26} {name:24} printed {value:>8}, and {error:#}"),
-        Ok(found) => {
-            let off = found / value - 1.0;
-            let mark = if off.abs() <= NEAR { "" } else { "  MISSED" };
-            format!(
-                "{target:26} {name:24} printed {value:>8}  model {found:>8.3}  {:>+6.1}%{mark}",
-                off * 100.0
-            )
-        }
-    }
-}
-
-fn figure_in(findings: &Findings, op: &str, metric: PrintedMetric) -> anyhow::Result<f64> {
+fn figure_in(findings: &Findings, op: &str, metric: &str) -> anyhow::Result<f64> {
     let rows = findings.tables.get("fit").context("the model has no table \"fit\"")?;
     let is = |row: &&Row, key: &str, word: &str| row.get(key).is_some_and(|value| value == word);
     let mut of_op = rows.iter().filter(|row| is(row, "op", op) && is(row, "pattern", "random"));
@@ -102,8 +63,8 @@ fn figure_in(findings: &Findings, op: &str, metric: PrintedMetric) -> anyhow::Re
     let number =
         |key: &str| row.get(key).and_then(serde_json::Value::as_f64).with_context(|| format!("no {key}"));
     let throughput = number("throughput_bytes_per_s")?;
-    Ok(match metric {
-        PrintedMetric::Throughput => throughput / MIB,
-        PrintedMetric::Access => number("access_time_ns")? / 1e6 + TINY / throughput * 1e3,
-    })
+    match metric {
+        THROUGHPUT => Ok(throughput / MIB),
+        _ => Ok(number("access_time_ns")? / 1e6 + TINY / throughput * 1e3),
+    }
 }

@@ -1,101 +1,123 @@
-//! The results as text.
-
-use std::fmt::Write as _;
+//! The results as text: counts of right answers, what a wrong word was taken for, costs, and every answer that is wrong.
 
 use likenew_core::findings::Answer;
-use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::quantity::{self, Latency, Rate, Size};
 use likenew_core::units::digits;
 use likenew_sim::generator::Family;
 use likenew_sim::truth::{TrueValue, Truth};
 use likenew_stats::summary::{mean, quantile};
 
-use super::answer::{PropertyResult, StatedValue};
-use super::case::{Case, Row};
-use super::confusion::matrix;
-use super::mark::{Mark, holds};
-use super::score::{Score, rows_of};
+use super::case::{Case, Mark, PropertyResult, Row, StatedValue, holds};
+use crate::table::{Share, confusion, row, table};
 
-/// Properties of which nine of ten must be right within 10%.
-const SIZES: [&str; 4] =
-    ["erase_unit_bytes", "write_buffer_bytes", "slc_cache_bytes", "over_provisioning_percent"];
+/// Properties with a goal of their own for right answers.
+const GOALS: [(&str, &str); 8] = [
+    ("medium", "[≥ 97%]"),
+    ("mapping", "[≥ 97%]"),
+    ("erase_unit_bytes", "[≥ 90%]"),
+    ("write_buffer_bytes", "[≥ 90%]"),
+    ("slc_cache_bytes", "[≥ 90%]"),
+    ("over_provisioning_percent", "[≥ 90%]"),
+    ("compression", "[≥ 99%]"),
+    ("trim", "[≥ 99%]"),
+];
+
+/// Counts for one property, or for several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Score {
+    /// Of the drives that have it and show it, those whose answer is right.
+    pub(super) right: Share,
+    imprecise: u32,
+    undecided: u32,
+    pub(super) wrongly_absent: u32,
+    /// Of all answers, on drives that have it and on those that do not.
+    pub(super) false_claims: Share,
+    /// Of the intervals for drives that have it, those that contain the truth.
+    pub(super) intervals: Share,
+    /// Sum of their widths over the truth's value.
+    widths: f64,
+}
+
+impl Score {
+    /// The score of a property over drives.
+    pub(super) fn compute<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Self {
+        let mut score = Self::default();
+        rows.into_iter().for_each(|row| score.count(row));
+        score
+    }
+
+    fn count(&mut self, row: &Row) {
+        if matches!(row.true_value, TrueValue::Word(_) | TrueValue::Number(_)) {
+            self.right.add(row.mark == Mark::Right);
+        }
+        self.false_claims.add(row.mark == Mark::False);
+        self.imprecise += u32::from(row.mark == Mark::Off);
+        self.undecided += u32::from(row.mark == Mark::Undecided);
+        self.wrongly_absent += u32::from(row.mark == Mark::WronglyAbsent);
+        if let (TrueValue::Number(number), StatedValue::Number { low, high, .. }) =
+            (row.true_value, &row.answer.statement)
+        {
+            self.intervals.add((*low..=*high).contains(&number));
+            self.widths += (high - low) / number;
+        }
+    }
+
+    /// Mean half width of the intervals, as a share of the truth.
+    fn half_width(&self) -> String {
+        match self.intervals.whole {
+            0 => String::new(),
+            whole => format!("± {:.1}%", 50.0 * self.widths / whole as f64),
+        }
+    }
+}
+
+/// The rows of a property over drives.
+pub(super) fn rows_of<'a>(cases: &'a [Case], property: &'a str) -> impl Iterator<Item = &'a Row> {
+    cases.iter().flat_map(|case| &case.rows).filter(move |row| row.answer.property == property)
+}
 
 /// The results of many drives.
 pub(super) fn all(cases: &[Case]) -> String {
-    let mut text = format!("X-rays of {} drives that were drawn\n", cases.len());
-    text.push_str(&properties(cases));
-    text.push_str(&goals(cases));
+    let mut text = format!(
+        "X-rays of {} drives that were drawn\n\n{}\n{}",
+        cases.len(),
+        properties(cases),
+        goals(cases)
+    );
     for property in ["medium", "mapping", "compression", "trim"] {
-        text.push_str(&matrix(property, rows_of(cases, property)));
+        let words =
+            rows_of(cases, property).map(|row| (true_word(row).to_owned(), stated_word(row).to_owned()));
+        text += &format!("\n{}", confusion(property, words));
     }
-    text.push_str(&costs(cases));
-    text.push_str(&writes(cases));
-    text.push_str(&wrong(cases));
-    text
+    text + &format!("\n{}\n{}\n{}", costs(cases), writes(cases), wrong(cases))
 }
 
 /// One line for each property.
 fn properties(cases: &[Case]) -> String {
-    let mut text = format!(
-        "  {:28} {:>6} {:>12} {:>5} {:>9} {:>8} {:>6} {:>15} {:>7}\n",
-        "property", "exists", "right ≤10%", "off", "undecided", "absent!", "false", "90% intervals", "width"
-    );
-    for key in keys(cases) {
+    let rows = keys(cases).into_iter().map(|key| {
         let score = Score::compute(rows_of(cases, key));
-        let right = score.share_right().map_or_else(String::new, percent);
-        let coverage = score.coverage().map_or_else(String::new, |share| {
-            format!("{}/{} {}", score.intervals_hold, score.intervals, percent(share))
-        });
-        let width =
-            score.mean_width().map_or_else(String::new, |width| format!("± {}", percent(width / 2.0)));
-        writeln!(
-            text,
-            "  {key:28} {:>6} {:>5} {right:>6} {:>5} {:>9} {:>8} {:>6} {coverage:>15} {width:>7}",
-            score.exists,
-            score.right,
-            score.imprecise,
-            score.undecided,
-            score.wrongly_absent,
-            score.false_claims
-        )
-        .expect("a text takes all");
-    }
-    text
+        let Score { right, imprecise, undecided, wrongly_absent, false_claims, intervals, .. } = score;
+        let width = score.half_width();
+        row(&[&key, &right, &imprecise, &undecided, &wrongly_absent, &false_claims.part, &intervals, &width])
+    });
+    let head =
+        ["property", "right ≤10%", "off", "undecided", "absent!", "false", "90% intervals hold", "width"];
+    table(&head, rows)
 }
 
 /// The goals, with the numbers reached.
 fn goals(cases: &[Case]) -> String {
-    let rows = || cases.iter().flat_map(|case| &case.rows);
-    let mut lines = Vec::new();
-    for (keys, goal) in [
-        (&["medium", "mapping"][..], "[≥ 97%]"),
-        (&SIZES[..], "[≥ 90%]"),
-        (&["compression", "trim"][..], "[≥ 99%]"),
-    ] {
-        for key in keys {
-            let score = Score::compute(rows_of(cases, key));
-            let right = score.share_right().map_or_else(|| "none has it".into(), percent);
-            lines.push(format!("{key} right: {right} {goal}"));
-        }
+    let mut text = String::new();
+    for (key, goal) in GOALS {
+        text += &format!("- {key} right: {} {goal}\n", Score::compute(rows_of(cases, key)).right);
     }
+    let rows = || cases.iter().flat_map(|case| &case.rows);
     let score = Score::compute(rows());
-    let share_text = |share: Option<f64>| share.map_or_else(|| "none".into(), percent);
-    lines.push(format!(
-        "false claims: {} of {} answers, {} [≤ 1%]",
-        score.false_claims,
-        score.answers,
-        share_text(score.share_false())
-    ));
     let sizable = Score::compute(rows().filter(|row| !is_exact(row)));
-    lines.push(format!(
-        "90% intervals that hold the truth: {} of {}, {} [86–94%]; without those that are a point: {} of {}, {}",
-        score.intervals_hold,
-        score.intervals,
-        share_text(score.coverage()),
-        sizable.intervals_hold,
-        sizable.intervals,
-        share_text(sizable.coverage())
-    ));
-    lines.iter().fold(String::new(), |text, line| text + "  " + line + "\n")
+    text + &format!(
+        "- false claims: {} [≤ 1%]\n- 90% intervals that hold the truth: {} [86–94%]; without those that are a point: {}\n",
+        score.false_claims, score.intervals, sizable.intervals
+    )
 }
 
 /// Whether the interval is a point: a value with few possibilities is known or not.
@@ -103,71 +125,68 @@ fn is_exact(row: &Row) -> bool {
     matches!(row.answer.statement, StatedValue::Number { low, high, .. } if high - low <= 1e-9 * high.abs())
 }
 
-/// The cost over all drives and by family.
-fn costs(cases: &[Case]) -> String {
-    let mut text = format!(
-        "Cost: mean\n  {:20} {:>6} {:>16} {:>9} {:>14}\n",
-        "family", "drives", "written, capac.", "CPU", "on its clock"
-    );
-    let families = Family::ALL.map(|family| (family.name(), Some(family)));
-    for (name, family) in families.into_iter().chain([("all", None)]) {
-        let of: Vec<&Case> =
-            cases.iter().filter(|case| family.is_none_or(|family| case.family == family)).collect();
-        if of.is_empty() {
-            continue;
-        }
-        let mean = |value: &dyn Fn(&Case) -> f64| {
-            mean(&of.iter().map(|case| value(case)).collect::<Vec<_>>()).unwrap_or(0.0)
-        };
-        writeln!(
-            text,
-            "  {name:20} {:>6} {:>16.3} {:>7.2} s {:>12.1} s",
-            of.len(),
-            mean(&|case| case.capacities_written),
-            mean(&|case| case.cpu.as_secs_f64()),
-            mean(&|case| case.elapsed.as_secs_f64())
-        )
-        .expect("a text takes all");
+fn true_word(row: &Row) -> &str {
+    match row.true_value {
+        TrueValue::Word(word) => word,
+        TrueValue::HiddenWord(_) | TrueValue::Hidden { .. } => "(hidden)",
+        TrueValue::Number(_) | TrueValue::Absent => "(none)",
     }
-    text
+}
+
+fn stated_word(row: &Row) -> &str {
+    match &row.answer.statement {
+        StatedValue::Word(word) => word,
+        StatedValue::Number { .. } => "(a number)",
+        StatedValue::Absent => "absent",
+        StatedValue::Undecided => "undecided",
+    }
+}
+
+/// All drives, and those of each family that has any.
+fn by_family(cases: &[Case]) -> impl Iterator<Item = (&'static str, Vec<&Case>)> {
+    let of_family = |family: Family| cases.iter().filter(|case| case.family == family).collect();
+    let families = Family::ALL.map(|family| (family.name(), of_family(family)));
+    let all = ("all", cases.iter().collect());
+    std::iter::once(all).chain(families).filter(|(_, cases): &(_, Vec<_>)| !cases.is_empty())
+}
+
+/// The mean cost over all drives and by family.
+fn costs(cases: &[Case]) -> String {
+    let rows = by_family(cases).map(|(name, cases)| {
+        let mean = |value: &dyn Fn(&Case) -> f64| {
+            mean(&cases.iter().map(|case| value(case)).collect::<Vec<_>>()).unwrap_or(0.0)
+        };
+        let written = format!("{:.3}", mean(&|case| case.capacities_written));
+        let cpu = format!("{:.2}", mean(&|case| case.cpu.as_secs_f64()));
+        let elapsed = format!("{:.1}", mean(&|case| case.elapsed.as_secs_f64()));
+        row(&[&name, &cases.len(), &written, &cpu, &elapsed])
+    });
+    table(&["mean cost", "drives", "written, capacities", "CPU, s", "on its clock, s"], rows)
 }
 
 /// Capacities written by an X-ray, over all drives and by family: by each test, and over all drives by each
 /// step of a test. Quartiles, because a few drives write several times as much as the others.
 fn writes(cases: &[Case]) -> String {
-    let mut text = format!(
-        "Written, in capacities\n  {:20} {:28} {:>6} {:>9} {:>7} {:>9} {:>7}\n",
-        "family", "test", "drives", "quartile", "median", "quartile", "mean"
-    );
-    let families = Family::ALL.map(|family| (family.name(), Some(family)));
-    for (name, family) in [("all", None)].into_iter().chain(families) {
-        let of: Vec<&Case> =
-            cases.iter().filter(|case| family.is_none_or(|family| case.family == family)).collect();
-        if of.is_empty() {
-            continue;
+    let mut rows = Vec::new();
+    for (name, cases) in by_family(cases) {
+        let total: Vec<f64> = cases.iter().map(|case| case.capacities_written).collect();
+        rows.push(write_row(name, "all", &total));
+        for test in names(&cases, test_of) {
+            rows.push(write_row(name, test, &written_by(&cases, test, test_of)));
         }
-        let total: Vec<f64> = of.iter().map(|case| case.capacities_written).collect();
-        text.push_str(&write_line(name, "all", &total));
-        for test in names(&of, test_of) {
-            text.push_str(&write_line(name, test, &written_by(&of, test, test_of)));
-        }
-        for step in names(&of, |step| step).into_iter().filter(|_| family.is_none()) {
-            text.push_str(&write_line(name, step, &written_by(&of, step, |step| step)));
+        for step in names(&cases, |step| step).into_iter().filter(|_| name == "all") {
+            rows.push(write_row(name, step, &written_by(&cases, step, |step| step)));
         }
     }
-    text
+    table(&["written, capacities", "test", "drives", "quartile", "median", "quartile", "mean"], rows)
 }
 
-fn write_line(family: &str, test: &str, capacities: &[f64]) -> String {
+fn write_row(family: &str, test: &str, capacities: &[f64]) -> Vec<String> {
     let at = |share: f64| quantile(capacities, share).unwrap_or(0.0);
-    let mean = mean(capacities).unwrap_or(0.0);
-    format!(
-        "  {family:20} {test:28} {:>6} {:>9.3} {:>7.3} {:>9.3} {mean:>7.3}\n",
-        capacities.len(),
-        at(0.25),
-        at(0.5),
-        at(0.75)
-    )
+    let numbers = [at(0.25), at(0.5), at(0.75), mean(capacities).unwrap_or(0.0)];
+    let mut cells = row(&[&family, &test, &capacities.len()]);
+    cells.extend(numbers.map(|number| format!("{number:.3}")));
+    cells
 }
 
 /// The test that a step belongs to.
@@ -201,48 +220,79 @@ fn wrong(cases: &[Case]) -> String {
     let mut text = String::new();
     for case in cases {
         if let Err(error) = &case.findings {
-            writeln!(text, "{} ({}) could not be X-rayed: {error}", case.target, case.family.name())
-                .expect("a text takes all");
+            text += &format!("{} ({}) could not be X-rayed: {error}\n", case.target, case.family.name());
         }
     }
-    text.push_str("Undecided, by seed\n");
-    for key in keys(cases) {
-        let is = |case: &&Case| {
-            case.rows.iter().any(|row| row.answer.property == key && row.mark == Mark::Undecided)
-        };
-        let seeds: Vec<String> = cases.iter().filter(is).map(|case| case.seed.to_string()).collect();
-        if !seeds.is_empty() {
-            writeln!(text, "  {key:28} {}", seeds.join(" ")).expect("a text takes all");
-        }
-    }
+    let undecided = keys(cases).into_iter().filter_map(|key| {
+        let is = |row: &Row| row.answer.property == key && row.mark == Mark::Undecided;
+        let seeds = cases.iter().filter(|case| case.rows.iter().any(is)).map(|case| case.seed.to_string());
+        let seeds: Vec<String> = seeds.collect();
+        (!seeds.is_empty()).then(|| vec![key.to_owned(), seeds.join(" ")])
+    });
     let wrong = |row: &Row| matches!(row.mark, Mark::Off | Mark::WronglyAbsent | Mark::False);
     let missed = |row: &Row| row.mark == Mark::Right && holds(row.true_value, &row.answer) == Some(false);
-    text + &list("Wrong", cases, wrong) + &list("Right, and not within the interval", cases, missed)
+    let undecided = table(&["undecided", "seeds"], undecided);
+    let (wrong, missed) =
+        (list("wrong", cases, wrong), list("right, and not within the interval", cases, missed));
+    format!("{text}{undecided}\n{wrong}\n{missed}")
 }
 
 /// Every claim that is false.
-pub(super) fn false_claims(title: &str, cases: &[Case]) -> String {
-    list(title, cases, |row| row.mark == Mark::False)
+pub(super) fn false_claims(noise: &str, cases: &[Case]) -> String {
+    list(&format!("false claims, {noise}"), cases, |row| row.mark == Mark::False)
 }
 
 fn list(title: &str, cases: &[Case], wanted: impl Fn(&Row) -> bool) -> String {
-    let mut text = format!("{title}\n");
+    let mut rows = Vec::new();
     for key in keys(cases) {
-        let rows = cases.iter().flat_map(|case| case.rows.iter().map(move |row| (case, row)));
-        for (case, row) in rows.filter(|(_, row)| row.answer.property == key && wanted(row)) {
-            writeln!(
-                text,
-                "  {key:28} {:9} {:>5} {:18} is {}; said {}",
-                row.mark.name(),
-                case.seed,
-                case.family.name(),
-                truth(row),
-                value_text(row.unit, &row.answer)
-            )
-            .expect("a text takes all");
+        for case in cases {
+            let own = case.rows.iter().filter(|row| row.answer.property == key && wanted(row));
+            let family = case.family.name();
+            rows.extend(
+                own.map(|r| row(&[&key, &r.mark.name(), &case.seed, &family, &truth(r), &value_text(r)])),
+            );
         }
     }
-    text
+    table(&[title, "mark", "seed", "family", "is", "answer"], rows)
+}
+
+/// X-rays of drives under noise, compared with the same drives without it: one line for each noise.
+pub(super) fn noisy(rounds: &[(&str, Vec<Case>)]) -> String {
+    let rows = rounds.iter().map(|(name, cases)| {
+        let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
+        let Score { right, imprecise, undecided, wrongly_absent, false_claims, intervals, .. } = score;
+        let (width, named) = (score.half_width(), Share::count(cases, |case| names_noise(case)));
+        row(&[
+            name,
+            &right,
+            &false_claims,
+            &imprecise,
+            &undecided,
+            &wrongly_absent,
+            &intervals,
+            &width,
+            &named,
+        ])
+    });
+    let head = [
+        "disturbed drives",
+        "right",
+        "false claims",
+        "off",
+        "undecided",
+        "absent!",
+        "90% intervals hold",
+        "width",
+        "noise is named",
+    ];
+    table(&head, rows)
+}
+
+/// Whether the X-ray reports a disturbance.
+pub(super) fn names_noise(case: &Case) -> bool {
+    case.findings
+        .as_ref()
+        .is_ok_and(|findings| findings.answers.iter().any(|answer| answer.id == "disturbance"))
 }
 
 /// Truth beside answer of one drive, and why.
@@ -256,27 +306,19 @@ pub(super) fn property_rows(case: &Case) -> String {
         case.elapsed
     );
     for (step, capacities) in &case.written_by_step {
-        writeln!(text, "  {step}: {capacities:.3} capacities").expect("a text takes all");
+        text += &format!("  {step}: {capacities:.3} capacities\n");
     }
-    for row in &case.rows {
-        let (key, mark) = (&row.answer.property, row.mark.name());
-        let written = Size(row.answer.bytes_written);
-        writeln!(
-            text,
-            "  {key:28} {mark:9} is {:22} said {:58} {written} written",
-            truth(row),
-            value_text(row.unit, &row.answer)
-        )
-        .expect("a text takes all");
-    }
+    let rows = case.rows.iter().map(|r| {
+        let written = Size(r.answer.bytes_written);
+        row(&[&r.answer.property, &r.mark.name(), &truth(r), &value_text(r), &written])
+    });
+    text += &table(&["property", "mark", "is", "answer", "written"], rows);
     match &case.findings {
-        Err(error) => writeln!(text, "  could not be X-rayed: {error}").expect("a text takes all"),
+        Err(error) => text += &format!("could not be X-rayed: {error}\n"),
         Ok(findings) => {
             for Answer { standing, question, answer, evidence, caveats, .. } in &findings.answers {
-                writeln!(text, "  {standing:?}: {question}: {answer}").expect("a text takes all");
-                for sentence in evidence.iter().chain(caveats) {
-                    writeln!(text, "      {sentence}").expect("a text takes all");
-                }
+                text += &format!("{standing:?}: {question}: {answer}\n");
+                text.extend(evidence.iter().chain(caveats).map(|sentence| format!("    {sentence}\n")));
             }
         }
     }
@@ -293,16 +335,18 @@ fn truth(row: &Row) -> String {
     }
 }
 
-fn value_text(unit: &str, answer: &PropertyResult) -> String {
-    let value = match &answer.statement {
+fn value_text(row: &Row) -> String {
+    let PropertyResult { statement, confidence, .. } = &row.answer;
+    let value = match statement {
         StatedValue::Word(word) => word.clone(),
         StatedValue::Number { value, low, high } => {
-            format!("{} [{} … {}]", spell(unit, *value), spell(unit, *low), spell(unit, *high))
+            let [value, low, high] = [value, low, high].map(|number| spell(row.unit, *number));
+            format!("{value} [{low} … {high}]")
         }
         StatedValue::Absent => "absent".into(),
         StatedValue::Undecided => return "undecided".into(),
     };
-    format!("{value} ({})", Share(answer.confidence))
+    format!("{value} ({})", quantity::Share(*confidence))
 }
 
 fn spell(unit: &str, number: f64) -> String {
@@ -310,13 +354,9 @@ fn spell(unit: &str, number: f64) -> String {
         "bytes" => Size(number.round() as u64).to_string(),
         "bytes/s" => Rate(number).to_string(),
         "ns" => Latency(number).to_string(),
-        "%" => Share(number / 100.0).to_string(),
+        "%" => quantity::Share(number / 100.0).to_string(),
         _ => digits(number),
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
 }
 
 /// The properties in the order of the table.

@@ -1,4 +1,4 @@
-//! What an answer costs the drive, beside the fixed plans that people run today.
+//! What an answer costs the drive, beside the fixed plans that people run today, and how often an X-ray is right.
 
 use anyhow::Context as _;
 use likenew_core::drive::Drive as _;
@@ -7,9 +7,9 @@ use likenew_core::io::Op;
 use likenew_core::workload::Until;
 use likenew_sim::Spec;
 
-use super::{Goal, print_row};
-use crate::case_run::{self, no_files};
-use crate::insight::ask;
+use super::{Goal, Options, print_row};
+use crate::case_run::{self, ask, no_files};
+use crate::insight;
 use crate::target::Case;
 
 /// Drives of the catalog, used: with a page map and without a cache in flash, small and larger.
@@ -145,4 +145,28 @@ fn half_width(findings: &Findings) -> Option<f64> {
         Some((number("bytes_per_s_high")? - number("bytes_per_s_low")?) / 2.0 / number("bytes_per_s")?)
     });
     widths.max_by(f64::total_cmp)
+}
+
+/// Properties with a goal of their own, and how often an answer about one is to be right, in percent.
+const PROPERTIES: [(&str, f64); 3] =
+    [("write_buffer_bytes", 95.0), ("over_provisioning_percent", 95.0), ("parallelism", 95.0)];
+
+/// What an X-ray writes, and how often it is right.
+pub(super) fn measure_xrays(options: &Options) -> anyhow::Result<()> {
+    let result = insight::summary(options.first..options.first + options.drives)?;
+    print_row(
+        &format!("X-rays of {} generated drives: bytes written, median", options.drives),
+        &[result.capacities_written],
+        "capacities",
+        Some(Goal::AtMost(0.5)),
+        "",
+    );
+    let shares = PROPERTIES
+        .map(|(property, goal)| (format!("{property} right"), result.right(property), Goal::AtLeast(goal)));
+    let false_claims = ("false claims".to_owned(), result.false_claims, Goal::AtMost(1.0));
+    for (what, share, goal) in shares.into_iter().chain([false_claims]) {
+        let beside = format!("{} of {}", share.part, share.whole);
+        print_row(&format!("X-rays: {what}"), &[share.percent()], "%", Some(goal), &beside);
+    }
+    Ok(())
 }

@@ -1,20 +1,23 @@
-//! How cost grows with work: exponents of time and memory, 1 for linear and 0 for constant.
+//! The program as packages hold it: how it starts, how large it is, how long it writes a report; and how cost grows with work, as
+//! exponents of time and memory, 1 for linear and 0 for constant.
 
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, ensure};
 use likenew_core::drive::Drive as _;
+use likenew_core::units::Nanos;
+use nix::sys::resource::{UsageWho, getrusage};
 use serde_json::Value;
 
-use super::program::{cpu_of, likenew, make_run};
 use super::{Goal, Options, print_row};
 use crate::case_run::{self, peak_memory_of};
-use crate::nop;
+use crate::engine::{nop_peak_memory, run_nop};
 use crate::record::build_for_users;
 use crate::sim::open_scaled;
-use crate::spread::middle;
+use crate::table::middle;
 
 /// Linear, and what two runs of the same vary by.
 const LINEAR: Goal = Goal::AtMost(1.1);
@@ -38,12 +41,12 @@ fn samples(options: &Options) -> anyhow::Result<()> {
         let seconds = (0..options.rounds)
             .map(|_| {
                 let started = Instant::now();
-                nop::run_once(ios)?;
+                run_nop(ios)?;
                 Ok(started.elapsed().as_secs_f64())
             })
             .collect::<anyhow::Result<Vec<f64>>>()?;
         times.push((ios as f64, middle(&seconds)));
-        memories.push((ios as f64, nop::peak_memory(ios)?));
+        memories.push((ios as f64, nop_peak_memory(ios)?));
     }
     print_growth("run loop and recorder, 10⁵ to 10⁸ samples: time", &times, LINEAR, "s");
     print_growth("the same: peak memory", &in_units(&memories, MIB), CONSTANT, "MiB");
@@ -143,4 +146,95 @@ fn print_growth(what: &str, points: &[(f64, f64)], goal: Goal, unit: &str) {
     let exponent = (cost_max / cost).ln() / (work_max / work).ln();
     let costs: Vec<String> = points.iter().map(|(_, cost)| format!("{cost:.3}")).collect();
     print_row(what, &[exponent], "(exponent)", Some(goal), &format!("{} {unit}", costs.join(", ")));
+}
+
+/// Starts of one round: the system counts CPU time in steps.
+const STARTS: u32 = 50;
+/// Random reads of a simulated drive, every one kept.
+const PLAN: &str = r#"
+procedure = "run"
+target = "sim:tiny-flash?state=used"
+seed = 1
+
+[[options.workload]]
+name = "reads"
+until = { ops = COUNT }
+
+[[options.workload.stream]]
+op = "read"
+size = "4KiB"
+pattern.random = "whole"
+arrival.closed.depth = 32
+data = "random"
+"#;
+
+/// Start, size and report of the program.
+pub(super) fn measure_program(options: &Options) -> anyhow::Result<()> {
+    let program = build_for_users()?;
+    let starts = (0..options.rounds)
+        .map(|_| {
+            let ran = (0..STARTS).map(|_| cpu_of(Command::new(&program).arg("--version")));
+            let seconds: f64 = ran.map(|cpu| Ok(cpu?.as_secs_f64())).sum::<anyhow::Result<f64>>()?;
+            Ok(seconds * 1e3 / f64::from(STARTS))
+        })
+        .collect::<anyhow::Result<Vec<f64>>>()?;
+    print_row("likenew --version: CPU", &starts, "ms", Some(Goal::AtMost(5.0)), "");
+    let size = std::fs::metadata(&program)?.len() as f64 / MIB;
+    print_row("the program, stripped", &[size], "MiB", Some(Goal::AtMost(25.0)), "");
+    for (name, keeps) in [("kept in its counts", false), ("each kept", true)] {
+        let folder = tempfile::tempdir()?;
+        make_run(&program, folder.path(), 1_000_000, keeps)?;
+        let page = folder.path().join("page.html");
+        let seconds = (0..options.rounds)
+            .map(|_| {
+                let started = Instant::now();
+                cpu_of(likenew(&program, folder.path()).args(["report", "--html"]).arg(&page))?;
+                Ok(started.elapsed().as_secs_f64())
+            })
+            .collect::<anyhow::Result<Vec<f64>>>()?;
+        let size = std::fs::metadata(&page)?.len() as f64 / MIB;
+        print_row(
+            &format!("page of a run of a million samples, {name}"),
+            &seconds,
+            "s",
+            Some(Goal::AtMost(1.0)),
+            &format!("{size:.1} MiB of HTML"),
+        );
+    }
+    Ok(())
+}
+
+/// The program with an archive of its own.
+fn likenew(program: &Path, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env("XDG_DATA_HOME", folder).env_remove("LIKENEW_HISTORY");
+    command
+}
+
+/// Keeps a run of so many I/Os in the archive.
+fn make_run(program: &Path, folder: &Path, ios: u64, keeps_samples: bool) -> anyhow::Result<()> {
+    let plan = folder.join("plan.toml");
+    std::fs::write(&plan, PLAN.replace("COUNT", &ios.to_string()))?;
+    let mut command = likenew(program, folder);
+    command.arg("run").arg(&plan);
+    if keeps_samples {
+        command.arg("--samples");
+    }
+    cpu_of(&mut command).map(drop)
+}
+
+/// Runs a command silently; returns the CPU time that it took, of user and system together.
+fn cpu_of(command: &mut Command) -> anyhow::Result<Nanos> {
+    let before = children_time()?;
+    let ran = command.output().with_context(|| format!("could not start {command:?}"))?;
+    ensure!(ran.status.success(), "{command:?}: {}", String::from_utf8_lossy(&ran.stderr));
+    Ok(children_time()?.since(before))
+}
+
+fn children_time() -> anyhow::Result<Nanos> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("could not ask for CPU time")?;
+    let nanos = |time: nix::sys::time::TimeVal| {
+        Nanos::from_secs(time.tv_sec() as u64) + Nanos::from_micros(time.tv_usec() as u64)
+    };
+    Ok(nanos(usage.user_time()) + nanos(usage.system_time()))
 }

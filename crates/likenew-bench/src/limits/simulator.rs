@@ -1,6 +1,5 @@
 //! Simulated drives: speed beside the memory of this machine, the largest drive, and many drives at once.
 
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use likenew_core::drive::Drive as _;
@@ -11,7 +10,7 @@ use super::{Goal, Options, print_row};
 use crate::case_run;
 use crate::sim::bare_layer::{self, BareLayer, RandomUpdates};
 use crate::sim::{PAGE, X25_M_BYTES, open_scaled, stack_speed};
-use crate::spread::middle;
+use crate::table::middle;
 use crate::target::Case;
 
 const MILLION: f64 = 1e6;
@@ -19,7 +18,7 @@ const GIB: f64 = (1u64 << 30) as f64;
 /// Blocks of each of 40 dies of the page map alone: of 80 GB and 1 TB, with the goals in million host writes a second.
 const MAPS: [(&str, u32, f64); 2] = [("80 GB", 4096, 8.0), ("1 TB", 51_200, 4.0)];
 /// Drives that are aged at once.
-const DRIVES: u32 = 100;
+const DRIVES: usize = 100;
 /// A drive of 4 TB, as so many of the catalog's 80 GB.
 const LARGE: u64 = 50;
 
@@ -98,28 +97,12 @@ fn many_drives() -> anyhow::Result<()> {
 
 /// Opens drives used, writes each full at random, and returns the seconds that took.
 fn age_drives(threads: usize) -> anyhow::Result<f64> {
-    let next = AtomicU32::new(0);
     let started = Instant::now();
-    std::thread::scope(|scope| {
-        let work = || -> anyhow::Result<()> {
-            while next.fetch_add(1, Ordering::Relaxed) < DRIVES {
-                let spec = Spec::parse("sim:tiny-flash?state=used")?;
-                let mut drive = spec.open(case_run::no_files)?;
-                let capacity = drive.geometry().capacity;
-                let case = Case {
-                    random: true,
-                    write: true,
-                    block: PAGE as u32,
-                    depth: 32,
-                    span: capacity,
-                    lanes: 1,
-                };
-                case_run::run_once(&mut drive, &case, Until::ops(capacity / PAGE))?;
-            }
-            Ok(())
-        };
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"))
+    case_run::on_threads(threads, &[(); DRIVES], |()| {
+        let mut drive = Spec::parse("sim:tiny-flash?state=used")?.open(case_run::no_files)?;
+        let span = drive.geometry().capacity;
+        let case = Case { random: true, write: true, block: PAGE as u32, depth: 32, span, lanes: 1 };
+        case_run::run_once(&mut drive, &case, Until::ops(span / PAGE))
     })?;
     Ok(started.elapsed().as_secs_f64())
 }

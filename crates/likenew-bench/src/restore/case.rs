@@ -11,8 +11,7 @@ use likenew_sim::generator::Family;
 use likenew_sim::truth::causes;
 use likenew_sim::{SimDrive, Spec};
 
-use crate::case_run::no_files;
-use crate::insight::ask;
+use crate::case_run::{ask, no_files};
 
 /// Share from which on a drive is restored (goal of the project): of new, and of what the drive reaches when new and rewritten. What
 /// erased spare blocks give on the first day, no step that keeps data brings back.

@@ -12,7 +12,7 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::case_run;
-use crate::spread::middle;
+use crate::table::middle;
 
 /// Writes of a round.
 const WRITES: u32 = 4_000_000;

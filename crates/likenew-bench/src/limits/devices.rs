@@ -1,4 +1,5 @@
-//! The cost of an I/O: likenew, a bare ring and fio in turns on the same target, every sample of likenew recorded.
+//! Likenew beside fio on devices: the cost of an I/O, with a bare ring in turns and every sample of likenew recorded, and agreement on a
+//! device with a latency of its own.
 
 use std::path::{Path, PathBuf};
 
@@ -9,17 +10,19 @@ use likenew_core::workload::Until;
 use xshell::{Shell, cmd};
 
 use super::{Goal, Options, print_row};
-use crate::engine::{LOOP, SPAN, TMPFS, on_loop, on_tmpfs_file};
+use crate::engine::{
+    LOOP, SERVED_FILE, SPAN, TMPFS, Turns, agreement_cases, on_loop, on_served_file, on_tmpfs_file,
+};
 use crate::fio::{self, FioResult, Setting};
 use crate::record::target_folder;
-use crate::spread::middle;
+use crate::table::{middle, spread};
 use crate::target::Case;
 use crate::{case_run, root};
 
 /// The settings of fio in the order of [`Round::fios`].
 const FIO: [&str; 2] = ["plain", "registered buffers and files"];
 
-pub(super) fn measure(options: &Options) -> anyhow::Result<()> {
+pub(super) fn measure_cost(options: &Options) -> anyhow::Result<()> {
     let ring = BareRing::build()?;
     on_tmpfs_file(&mut |drive, path| compare(TMPFS, drive, path, &ring, options))?;
     on_loop(&mut |drive, path| compare(LOOP, drive, path, &ring, options))
@@ -67,6 +70,25 @@ fn compare(
         }
     }
     Ok(())
+}
+
+/// Results of likenew and fio on a device with a latency of its own.
+pub(super) fn measure_agreement(options: &Options) -> anyhow::Result<()> {
+    on_served_file(&mut |drive, path| {
+        for case in agreement_cases() {
+            let turns =
+                Turns::take(drive, path, &case, options.device_rounds, options.seconds, Setting::default())?;
+            let control = spread(&turns.controls(|measured| measured.bytes_per_s));
+            print_row(
+                &format!("{} on {SERVED_FILE}: bandwidth / fio's", case.name()),
+                &turns.ratios(|measured| measured.bytes_per_s),
+                "",
+                Some(Goal::Within(0.97, 1.03)),
+                &format!("fio / fio {control}"),
+            );
+        }
+        Ok(())
+    })
 }
 
 /// User time of a run that is over after its first I/Os, in nanoseconds.
