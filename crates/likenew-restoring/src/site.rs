@@ -9,6 +9,7 @@ use likenew_core::findings::{Findings, Loss, Standing};
 use likenew_core::fix::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::shell::shell_quote;
 use likenew_diagnosis::Site;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
@@ -77,13 +78,13 @@ pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
 }
 
 /// Whether the drive failed I/Os, which then head the report.
-pub(crate) fn has_failed(evidence: &Evidence) -> bool {
-    refusals(&evidence.segments).iter().any(|answer| answer.standing == Standing::Problem)
+pub(crate) fn has_failed(segments: &[Segment]) -> bool {
+    refusals(segments).iter().any(|answer| answer.standing == Standing::Problem)
 }
 
 /// Adds the answers about failed I/Os. Nothing more is tested on a failing drive.
-pub(crate) fn add_failed_ios(evidence: &Evidence, findings: &mut Findings) {
-    findings.answers.extend(refusals(&evidence.segments));
+pub(crate) fn add_failed_ios(evidence: &Evidence, segments: &[Segment], findings: &mut Findings) {
+    findings.answers.extend(refusals(segments));
     spare_failing_drive(&mut findings.answers, evidence);
 }
 

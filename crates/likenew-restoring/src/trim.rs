@@ -153,7 +153,7 @@ impl Trim {
         let steps = trim_evidence.steps(worth);
         (findings.summary, findings.answers) =
             conclude(&self.options, evidence, trim_evidence, &steps, worth);
-        add_failed_ios(evidence, &mut findings);
+        add_failed_ios(evidence, &evidence.segments, &mut findings);
         findings.overview = Overview {
             answers: findings
                 .answers

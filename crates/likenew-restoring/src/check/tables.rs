@@ -1,15 +1,13 @@
 //! The diagnosis as tables and charts.
 
 use likenew_core::findings::{Action, Findings, Line, Row, Series, Shape};
-use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
 use likenew_procedure_support::series::{axis, speed};
 
-use super::results::{CheckResults, rates_by_bytes};
-use super::wording;
-use super::wording::workload_names::{PLACE, PLACE_REPEAT, RESTED_WRITES, TRIMMED_WRITES, WRITES};
-use super::workload_plan::PLACES;
+use super::experiment::PLACES;
+use super::results::{CheckResults, pairs, rates_by_bytes};
+use super::wording::{self, workload_names as names};
 
 /// Adds the tables that have rows.
 pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
@@ -85,51 +83,30 @@ fn fix_row(found: &FoundCause, action: &Action) -> Row {
 }
 
 /// Draws the measurements.
-pub(super) fn draw(measured: &CheckResults<'_>, evidence: &Evidence, findings: &mut Findings) {
-    let capacity = evidence.geometry.capacity as f64;
-    let lines: Vec<Line> = [(PLACE, wording::FIRST_READ), (PLACE_REPEAT, wording::SECOND_READ)]
-        .into_iter()
-        .filter_map(|(kind, name)| {
-            let places = measured.places(kind);
-            let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
-            let points: Vec<[f64; 2]> = places.into_iter().map(|(index, speed)| [at(index), speed]).collect();
-            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
-        })
-        .collect();
-    insert(findings, "reads", wording::READS_TITLE, Shape::Scatter, axis("address", "bytes"), lines);
-    let lines: Vec<Line> = [WRITES, RESTED_WRITES, TRIMMED_WRITES]
-        .into_iter()
-        .filter_map(|name| {
-            let segment = measured.segment(name)?;
-            let width = segment.gigabytes.width as f64;
-            let rates = rates_by_bytes(segment);
-            let points: Vec<[f64; 2]> =
-                rates.iter().enumerate().map(|(index, rate)| [(index as f64 + 1.0) * width, *rate]).collect();
-            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
-        })
-        .collect();
-    insert(findings, "writes", wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), lines);
-}
-
-fn insert(
-    findings: &mut Findings,
-    name: &str,
-    title: &str,
-    shape: Shape,
-    x: likenew_core::findings::Axis,
-    lines: Vec<Line>,
-) {
-    if !lines.is_empty() {
-        let series = Series {
-            title: title.to_owned(),
-            shape,
-            x,
-            y: speed(),
-            lines,
-            marks: Vec::new(),
-            categories: Vec::new(),
-            rows: String::new(),
-        };
-        findings.series.insert(name.to_owned(), series);
+pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
+    let ran = &measured.ran;
+    let capacity = measured.evidence.geometry.capacity as f64;
+    let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
+    let lines = [(&ran.places, wording::FIRST_READ), (&ran.places_again, wording::SECOND_READ)].map(
+        |(places, name)| Line::new(name, pairs(places).map(|(index, speed)| [at(index), speed]).collect()),
+    );
+    let reads = Series::new(wording::READS_TITLE, Shape::Scatter, axis("address", "bytes"), speed());
+    let written = [
+        (ran.writes, names::WRITES),
+        (ran.rested_writes, names::RESTED_WRITES),
+        (ran.trimmed_writes, names::TRIMMED_WRITES),
+    ];
+    let written = written.into_iter().filter_map(|(segment, name)| {
+        let segment = segment?;
+        let width = segment.gigabytes.width as f64;
+        let point = |(index, rate)| [(index as f64 + 1.0) * width, rate];
+        Some(Line::new(name, rates_by_bytes(segment).into_iter().enumerate().map(point).collect()))
+    });
+    let writes = Series::new(wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), speed());
+    for (name, mut series) in [("reads", reads.lines(lines)), ("writes", writes.lines(written))] {
+        series.lines.retain(|line| !line.points.is_empty());
+        if !series.lines.is_empty() {
+            findings.series.insert(name.to_owned(), series);
+        }
     }
 }

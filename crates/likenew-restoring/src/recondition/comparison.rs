@@ -2,14 +2,13 @@
 //! repeating the check would give.
 
 use likenew_core::io::Op;
-use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
-use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
+use likenew_diagnosis::{FoundCause, Measured, Metric, Symptom};
 
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
-use super::step_name::StepName;
-use crate::check::Check;
+use super::step::StepName;
+use crate::check::DiagnosedCheck;
 
 /// A measure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,19 +194,17 @@ pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Opti
 }
 
 /// Every measure that both checks have.
-pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
-    let of = |evidence: &Evidence| check.with_diagnosis(evidence, |case, _| measures(check, evidence, case));
-    let (before, after) = (of(before), of(after));
-    let pairs = after.into_iter().filter_map(|(measure, after, reference)| {
+pub(super) fn changes(before: &DiagnosedCheck<'_>, after: &DiagnosedCheck<'_>) -> Vec<Change> {
+    let before = measures(before);
+    let pairs = measures(after).into_iter().filter_map(|(measure, after, reference)| {
         let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
         Some(Change { measure, before: *before, after, reference })
     });
     pairs.collect()
 }
 
-type MetricBeforeAfter = (Measure, Measured, Option<Goal>);
-
-fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBeforeAfter> {
+fn measures(check: &DiagnosedCheck<'_>) -> Vec<(Measure, Measured, Option<Goal>)> {
+    let case = check.case();
     let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
         let reference = case.shortfall(*metric).map(|(_, of)| Goal {
             value: of.value,
@@ -216,7 +213,7 @@ fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBe
         });
         (Measure::Metric(*metric), *measurement, reference)
     });
-    let old = check.old_data(evidence).map(|measurement| {
+    let old = check.results.old_data().map(|measurement| {
         let fresh = case.measurements.new_over_old_data.map(|ratio| measurement.value * ratio.value);
         let goal = |value| Goal { value, least: FRESH_LEAST, words: "fresh data" };
         (Measure::OldData, measurement, fresh.map(goal))

@@ -2,20 +2,16 @@
 
 use likenew_core::findings::{Answer, Loss};
 use likenew_core::fix::FixReport;
-use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
 
 use super::comparison::{Change, Effect, Measure, largest};
-use super::overwrite::{WritePass, is_steady, passes};
-use super::recondition_step::fix_reports;
-use super::rewrite::Rewriting;
-use super::step_name::StepName;
+use super::overwrite::{WritePass, is_steady};
+use super::step::{Attempt, StepName};
 use super::wording::{self, Restoration, StepLine};
 
 /// A step that was run, and the checks around it.
 pub(super) struct StepOutcome<'a> {
-    pub(super) name: StepName,
-    pub(super) evidence: &'a Evidence,
+    pub(super) attempt: &'a Attempt<'a>,
     /// All measures before and after.
     pub(super) changes: Vec<Change>,
     /// Those that should show an effect.
@@ -25,8 +21,6 @@ pub(super) struct StepOutcome<'a> {
     pub(super) warnings: Vec<String>,
     /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
-    /// How the rewriting of everything went, if it is that.
-    pub(super) rewriting: Option<Rewriting>,
     /// What headed the check before.
     pub(super) headline: Option<Measure>,
     /// Why it cannot help, if what makes the drive slow is known and is nothing that it fixes.
@@ -36,16 +30,16 @@ pub(super) struct StepOutcome<'a> {
 impl StepOutcome<'_> {
     /// Whether it helped, and by how much.
     pub(super) fn answer(&self) -> Answer {
-        let Some(most) = self.reported() else { return wording::step_not_measured(self.name) };
+        let Some(most) = self.reported() else { return wording::step_not_measured(self.attempt.name) };
         let slower = most_slowed(&self.metrics_showing);
-        let mut answer = wording::step_measured(self.name, self.effect, most, slower);
+        let mut answer = wording::step_measured(self.attempt.name, self.effect, most, slower);
         for sentence in self.metrics_showing.iter().filter_map(wording::goal_reached) {
             answer = answer.with_evidence(sentence);
         }
         for sentence in self.actions_done() {
             answer = answer.with_evidence(sentence);
         }
-        let skips = wording::skips(fix_reports(self.evidence));
+        let skips = wording::skips(self.attempt.fix_reports());
         let warnings = self.warnings.iter().map(|reason| wording::warning(reason));
         skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
     }
@@ -70,41 +64,47 @@ impl StepOutcome<'_> {
     }
 
     fn actions_done(&self) -> Vec<String> {
-        let mut all = results(self.name, &fix_reports(self.evidence).collect::<Vec<_>>());
+        let attempt = self.attempt;
+        let mut all = results(attempt.name, &attempt.fix_reports().collect::<Vec<_>>());
         let speeds = self.pass_speeds();
-        if let Some(rewriting) = self.rewriting.as_ref().filter(|rewriting| !rewriting.passes.is_empty()) {
-            all.extend(wording::passes_rewritten(&speeds, rewriting.end));
-            all.extend(rewriting.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
-        } else if !speeds.is_empty() {
-            all.push(wording::passes_written(&speeds, is_steady(&speeds)));
+        match attempt.rewrite_end {
+            Some(end) if !attempt.passes.is_empty() => {
+                all.extend(wording::passes_rewritten(&speeds, end));
+                all.extend(attempt.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
+            }
+            _ if !speeds.is_empty() => all.push(wording::passes_written(&speeds, is_steady(&speeds))),
+            _ => {}
         }
         all
     }
 
     fn pass_speeds(&self) -> Vec<f64> {
-        let rewritten = self.rewriting.iter().flat_map(|rewriting| &rewriting.passes);
-        passes(self.evidence).iter().chain(rewritten).filter_map(WritePass::bytes_per_s).collect()
+        self.attempt.passes.iter().filter_map(WritePass::bytes_per_s).collect()
     }
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
-        let rewritten = self.rewriting.as_ref().and_then(|rewriting| {
-            let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
-            wording::rewritten_in_passes(&rewriting.passes.iter().filter_map(of).collect::<Vec<_>>())
-        });
-        let overwritten_passes = passes(self.evidence);
-        let overwritten = || {
-            let last = self.pass_speeds().last().copied();
-            matches!(self.name, StepName::Overwrite | StepName::OverwriteAll)
-                .then(|| wording::overwritten(overwritten_passes.len(), last))
+        let Attempt { name, past, passes, rewrite_end, .. } = self.attempt;
+        let result = match rewrite_end {
+            Some(_) => {
+                let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
+                wording::rewritten_in_passes(&passes.iter().filter_map(of).collect::<Vec<_>>())
+            }
+            None if matches!(name, StepName::Overwrite | StepName::OverwriteAll) => {
+                Some(wording::overwritten(passes.len(), self.pass_speeds().last().copied()))
+            }
+            None => None,
         };
-        let result = rewritten.or_else(overwritten).unwrap_or_else(|| self.answer().answer);
-        let passes_written = overwritten_passes.iter().map(|pass| pass.bytes);
-        let written =
-            fix_reports(self.evidence).map(|report| report.bytes_written).chain(passes_written).sum();
-        let segments = self.evidence.segments.iter().map(|segment| segment.elapsed().0);
-        let elapsed = fix_reports(self.evidence).map(|report| report.elapsed.0).chain(segments).sum();
-        StepLine { step: self.name, result, cost: Some((Nanos(elapsed), written)) }
+        let fix_reports = || self.attempt.fix_reports();
+        let passes_written = self.attempt.overwritten().iter().map(|pass| pass.bytes);
+        let written = fix_reports().map(|report| report.bytes_written).chain(passes_written).sum();
+        let segments = past.segments.iter().map(|segment| segment.elapsed().0);
+        let elapsed = fix_reports().map(|report| report.elapsed.0).chain(segments).sum();
+        StepLine {
+            step: *name,
+            result: result.unwrap_or_else(|| self.answer().answer),
+            cost: Some((Nanos(elapsed), written)),
+        }
     }
 
     /// Whether all measures that should show it reached their goals; `None` if no goal is known.
@@ -119,7 +119,7 @@ fn all_restored(changes: &[Change]) -> Option<bool> {
 
 /// The result of all steps.
 pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
-    let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
+    let loses = taken.iter().map(|step| step.attempt.name.loses()).max().unwrap_or(Loss::Nothing);
     match taken {
         [] => None,
         [only] => Some(match only.reported() {
@@ -155,11 +155,12 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
 }
 
 /// A step that did nothing to the drive: it was refused, or found nothing to do.
-pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&str>) -> Answer {
-    if let Some(reason) = refused {
+pub(super) fn idle_answer(attempt: &Attempt<'_>) -> Answer {
+    let name = attempt.name;
+    if let Some(reason) = attempt.refusal() {
         return wording::step_refused(name, reason);
     }
-    let fix_reports: Vec<&FixReport> = fix_reports(evidence).collect();
+    let fix_reports: Vec<&FixReport> = attempt.fix_reports().collect();
     let mut answer = wording::step_idle(name);
     if fix_reports.is_empty() && name == StepName::Refresh {
         answer = answer.with_evidence(wording::NO_SLOW_PLACE);
@@ -200,10 +201,28 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::procedure::{Evidence, PastSteps};
     use likenew_diagnosis::{Measured, Metric};
 
-    use super::super::comparison::Measure;
+    use super::super::recondition_options::ReconditionOptions;
+    use super::super::step::{SlowWrites, StepContext, Trial};
     use super::*;
+
+    /// A step of which nothing is known.
+    fn attempt<'a>(name: StepName, options: &'a ReconditionOptions, evidence: &'a Evidence) -> Attempt<'a> {
+        let context = StepContext {
+            options,
+            evidence,
+            facts: None,
+            feasibility: None,
+            fresh_bytes_per_s: None,
+            fresh_small_ns: None,
+            sustained_goal_bytes_per_s: None,
+            slow_writes: SlowWrites::None,
+            trial: Trial::Unknown,
+        };
+        Attempt::new(name, context, 1, PastSteps::default())
+    }
 
     /// A change from 10 per second by this ratio, whatever the metric.
     fn change(metric: Metric, ratio: f64, low: f64, high: f64) -> Change {
@@ -221,20 +240,18 @@ mod tests {
             change(Metric::RandomWrite, 1.64, 0.60, 4.50),
             change(Metric::SustainedWrite, 1.30, 1.25, 1.35),
         ];
-        let evidence = crate::fixtures::evidence();
-        let of = |name| StepOutcome {
-            name,
-            evidence: &evidence,
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let attempts = [StepName::Trim, StepName::Overwrite].map(|name| attempt(name, &options, &evidence));
+        let both = attempts.each_ref().map(|attempt| StepOutcome {
+            attempt,
             changes: changes.clone(),
             metrics_showing: changes.clone(),
             effect: Effect::classify(&changes.iter().collect::<Vec<_>>(), 1.1, true),
             warnings: Vec::new(),
             caveat: None,
-            rewriting: None,
             headline: None,
             wrong_step: None,
-        };
-        let both = [of(StepName::Trim), of(StepName::Overwrite)];
+        });
         assert_eq!(both[0].effect, Effect::Yes);
         for answer in [both[0].answer(), result(&both).unwrap().1] {
             assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
@@ -251,16 +268,15 @@ mod tests {
         let old = Change { measure: Measure::OldData, ..change(Metric::SequentialRead, 1.0, 0.96, 1.04) };
         let slow = goal(change(Metric::RandomReadQd32, 1.0, 0.99, 1.01), 100.0);
         let changes = vec![goal(old, 10.0), slow];
-        let evidence = crate::fixtures::evidence();
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let attempt = attempt(StepName::Overwrite, &options, &evidence);
         let mut outcome = StepOutcome {
-            name: StepName::Overwrite,
-            evidence: &evidence,
+            attempt: &attempt,
             changes: changes.clone(),
             metrics_showing: changes,
             effect: Effect::No,
             warnings: Vec::new(),
             caveat: None,
-            rewriting: None,
             headline: Some(Measure::Metric(Metric::RandomReadQd32)),
             wrong_step: Some("Overwriting free space does not fix the cause: the port is slow.".into()),
         };

@@ -9,7 +9,7 @@ use std::ops::Range;
 use likenew_core::fix::{FixReport, WriteSpeed};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::Probe;
-use likenew_core::procedure::{Evidence, Step};
+use likenew_core::procedure::{Ended, Steps};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -17,8 +17,7 @@ use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::least_squares::approach;
 use likenew_stats::summary::quantile;
 
-use super::recondition_step::{ReconditionStep, StepContext, idle};
-use super::step_name::StepName;
+use super::step::{Attempt, ReconditionStep, StepContext, StepName};
 use super::wording;
 
 /// Overwrites free space.
@@ -54,8 +53,8 @@ impl ReconditionStep for Overwrite {
         Some((free.end - free.start) * u64::from(context.options.passes))
     }
 
-    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
-        next(context, done, StepName::Overwrite, &context.free()?)
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        attempt.context.free().map_or(Ok(()), |free| overwrite(attempt, steps, &free))
     }
 }
 
@@ -64,38 +63,15 @@ impl ReconditionStep for OverwriteAll {
         Some(context.evidence.geometry.capacity * u64::from(context.options.passes))
     }
 
-    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
-        let whole = 0..context.evidence.geometry.capacity >> 20 << 20;
-        next(context, done, StepName::OverwriteAll, &whole)
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let whole = 0..attempt.context.evidence.geometry.capacity >> 20 << 20;
+        overwrite(attempt, steps, &whole)
     }
 }
-
-/// The passes of a step, in the order they ran.
-pub(super) fn passes(done: &Evidence) -> Vec<WritePass> {
-    let mut passes: Vec<WritePass> = Vec::new();
-    for part in parts(done) {
-        match passes.last_mut().filter(|_| part.workload.name.contains(PART)) {
-            Some(pass) => pass.add_segment(part),
-            None => {
-                let mut pass = WritePass::default();
-                pass.add_segment(part);
-                passes.push(pass);
-            }
-        }
-    }
-    passes
-}
-
-fn parts(done: &Evidence) -> impl Iterator<Item = &Segment> {
-    done.segments.iter().filter(|segment| segment.workload.name.contains(PASS))
-}
-
-const PASS: &str = ": pass ";
-const PART: &str = ", part ";
 
 /// Whether this many passes were enough, judged by the speed that they converge to, if any measured one.
-fn is_enough(passes: usize, speeds: &[f64], most: u32) -> bool {
-    passes >= most as usize || is_steady(speeds)
+fn is_enough(passes: usize, speeds: &[f64], most: usize) -> bool {
+    passes >= most || is_steady(speeds)
 }
 
 /// Whether another pass would change little.
@@ -103,22 +79,55 @@ pub(super) fn is_steady(speeds: &[f64]) -> bool {
     approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
 }
 
-/// How much of a pass has been written, in bytes, and whether what comes next would gain nothing: the last parts of it were as fast
-/// as places that were written before, and the spare blocks of the drive are used up.
-fn standing(done: &Evidence, space: &Range<u64>, goal_bytes_per_s: Option<f64>) -> (u64, bool) {
+/// Pass after pass, until another would change little.
+fn overwrite(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>, space: &Range<u64>) -> Result<(), Ended> {
+    let context = attempt.context;
     let bytes = space.end - space.start;
-    let (mut written, mut fast) = (0, 0);
-    for part in parts(done) {
-        if !part.workload.name.contains(PART) {
-            (written, fast) = (0, 0);
+    let release = || Probe::Release { offset: space.start, bytes, wait: RELEASE_WAIT };
+    let most = context.options.passes as usize;
+    loop {
+        let is_fast = overwrite_once(attempt, steps, space)?;
+        // Some file systems never write in place, so each pass in a folder begins by deleting the files.
+        if context.is_folder() {
+            steps.probe(release)?;
         }
-        written += part.workload.until.bytes.unwrap_or(bytes);
-        let is_fast = goal_bytes_per_s.is_some_and(|goal| is_fast(part, goal));
-        fast = if is_fast { fast + 1 } else { 0 };
+        let speeds: Vec<f64> = attempt.passes.iter().filter_map(WritePass::bytes_per_s).collect();
+        if is_fast || is_enough(attempt.passes.len(), &speeds, most) {
+            break;
+        }
     }
-    let is_whole = written >= bytes;
-    let warm_up = bytes / WARM_UP_PART;
-    (written, fast >= if is_whole { 1 } else { FAST_PARTS } && written > warm_up)
+    // A drive that takes TRIM is not left full.
+    if context.evidence.geometry.trims && !context.is_folder() {
+        steps.probe(release)?;
+    }
+    attempt.idle(steps)
+}
+
+/// One pass, part by part. It ends early, and is the last, where what comes next would gain nothing: its last parts were as fast as
+/// places that were written before, and the spare blocks of the drive are used up.
+fn overwrite_once(
+    attempt: &mut Attempt<'_>,
+    steps: &mut Steps<'_>,
+    space: &Range<u64>,
+) -> Result<bool, Ended> {
+    let goal_bytes_per_s = attempt.context.rewritten_bytes_per_s();
+    let bytes = space.end - space.start;
+    let number = attempt.passes.len() + 1;
+    let (mut written, mut fast) = (0, 0);
+    loop {
+        let segment = steps.run_seeded(|| part(attempt.name, number, space, written))?;
+        if written == 0 {
+            attempt.passes.push(WritePass::default());
+        }
+        attempt.passes[number - 1].add_segment(segment);
+        written += segment.workload.until.bytes.unwrap_or(bytes);
+        fast = if goal_bytes_per_s.is_some_and(|goal| is_fast(segment, goal)) { fast + 1 } else { 0 };
+        let is_whole = written >= bytes;
+        let is_fast = fast >= if is_whole { 1 } else { FAST_PARTS } && written > bytes / WARM_UP_PART;
+        if is_whole || is_fast {
+            return Ok(is_fast);
+        }
+    }
 }
 
 /// Whether a part was as fast as the goal, and all of it as fast as its fastest quarter: a goal that was measured on a busy machine may
@@ -131,34 +140,6 @@ fn is_fast(part: &Segment, goal_bytes_per_s: f64) -> bool {
     pass.bytes_per_s().is_some_and(|speed| speed >= FAST * goal)
 }
 
-fn next(context: &StepContext<'_>, done: &Evidence, step: StepName, space: &Range<u64>) -> Option<Step> {
-    let passes = passes(done);
-    let speeds: Vec<f64> = passes.iter().filter_map(WritePass::bytes_per_s).collect();
-    let (written, is_fast) = standing(done, space, context.rewritten_bytes_per_s());
-    let released = done.observations.len();
-    let release = Step::Probe(Probe::Release {
-        offset: space.start,
-        bytes: space.end - space.start,
-        wait: RELEASE_WAIT,
-    });
-    let is_whole = passes.is_empty() || written >= space.end - space.start;
-    if !is_whole && !is_fast {
-        return Some(Step::Run(part(step, passes.len(), space, written)));
-    }
-    // Some file systems never write in place, so each pass in a folder begins by deleting the files.
-    if context.is_folder() && released < passes.len() {
-        return Some(release);
-    }
-    if !is_fast && !is_enough(passes.len(), &speeds, context.options.passes) {
-        return Some(Step::Run(part(step, passes.len() + 1, space, 0)));
-    }
-    // A drive that takes TRIM is not left full.
-    if context.evidence.geometry.trims && released == 0 {
-        return Some(release);
-    }
-    idle(context, done, step)
-}
-
 /// A part of a pass, from this many bytes on.
 fn part(step: StepName, pass: usize, space: &Range<u64>, written: u64) -> Workload {
     let bytes = space.end - space.start;
@@ -168,8 +149,8 @@ fn part(step: StepName, pass: usize, space: &Range<u64>, written: u64) -> Worklo
     let place = AccessPattern::Sequential(Region::bytes(start..end));
     let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
     let name = match written {
-        0 => format!("{}{PASS}{pass}", step.text()),
-        _ => format!("{}{PASS}{pass}{PART}{}", step.text(), written / length + 1),
+        0 => step.step(&format!("pass {pass}")),
+        _ => step.step(&format!("pass {pass}, part {}", written / length + 1)),
     };
     Workload {
         name,
@@ -251,7 +232,7 @@ mod tests {
 
     #[test]
     fn passes_end_when_the_next_one_would_change_little() {
-        let is_enough = |speeds: &[f64], most: u32| is_enough(speeds.len(), speeds, most);
+        let is_enough = |speeds: &[f64], most: usize| is_enough(speeds.len(), speeds, most);
         assert!(!is_enough(&[], 8) && !is_enough(&[39.5], 8) && !is_enough(&[39.5, 75.2], 8));
         assert!(is_enough(&[39.5, 75.2, 75.3], 8));
         assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");

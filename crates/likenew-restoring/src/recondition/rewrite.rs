@@ -9,14 +9,11 @@ use std::ops::Range;
 use likenew_core::drive::Kind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, RewriteSettings, WriteSpeed};
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Step};
+use likenew_core::procedure::{Ended, Steps};
 use likenew_stats::summary::quantile;
 
-use super::overwrite::{FAST, WritePass, passes};
-use super::recondition_step::{
-    ReconditionStep, SlowWrites, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
-};
-use super::step_name::StepName;
+use super::overwrite::{FAST, WritePass};
+use super::step::{Attempt, ReconditionStep, SlowWrites, StepContext, apply};
 use super::wording::{self, RewriteEnd};
 
 pub(super) struct Rewrite;
@@ -68,78 +65,54 @@ impl ReconditionStep for Rewrite {
         self.bytes(context).map(|bytes| if context.is_folder() { bytes } else { bytes / PASSES as u64 })
     }
 
-    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let context = attempt.context;
         let settings = RewriteSettings { bytes_per_s_max: context.options.rate };
-        let fix = if context.is_folder() {
-            let from = fix_reports(done).filter_map(|report| report.stopped_at).max().unwrap_or(0);
-            (probe_count(done) == 0).then_some(Fix::RewriteFiles { settings, from })
+        if context.is_folder() {
+            rewrite_files(attempt, steps, settings)?;
         } else {
-            RewriteProgress::follow(context, done)
-                .next
-                .map(|piece| Fix::Rewrite { pieces: vec![piece], settings })
-        };
-        match fix {
-            Some(fix) => Some(Step::Probe(Probe::Fix(fix))),
-            None => idle(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
+            attempt.rewrite_end = Some(RewriteEnd::Unfinished);
+            let goal = context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s());
+            let shows_gain = context.slow_writes != SlowWrites::SmallOnly;
+            let (is_dry_run, passes) = (context.is_dry_run(), &mut attempt.passes);
+            let mut walk = Walk { steps, settings, is_dry_run, goal, shows_gain, passes };
+            attempt.rewrite_end = Some(match walk.passes(&spans(&context.in_use())) {
+                Ok(end) => end,
+                Err(Break::Ended(ended)) => return Err(ended),
+                Err(Break::Failed) => RewriteEnd::Failed,
+            });
+        }
+        attempt.idle_if_fixed(steps)
+    }
+}
+
+/// All files of a folder, in one pass that goes on where it was stopped.
+fn rewrite_files(
+    attempt: &mut Attempt<'_>,
+    steps: &mut Steps<'_>,
+    settings: RewriteSettings,
+) -> Result<(), Ended> {
+    attempt.rewrite_end = Some(RewriteEnd::Complete);
+    let mut pass = WritePass::default();
+    let mut from = 0;
+    loop {
+        let result = steps.probe(|| Probe::Fix(Fix::RewriteFiles { settings, from }))?;
+        let Some(report) = result.fix_report() else { return Ok(()) };
+        pass.add(report);
+        attempt.passes = vec![pass.clone()];
+        from = from.max(report.stopped_at.unwrap_or(0));
+        match report.end {
+            FixEnd::Stopped => {}
+            FixEnd::Complete => return Ok(()),
+            FixEnd::Failed => {
+                attempt.rewrite_end = Some(RewriteEnd::Failed);
+                return Ok(());
+            }
         }
     }
 }
 
-/// What the passes were and what comes next: it follows from what was done, in order.
-pub(super) struct RewriteProgress {
-    pub(super) passes: Vec<WritePass>,
-    pub(super) end: RewriteEnd,
-    next: Option<AddressRange>,
-}
-
-impl RewriteProgress {
-    /// Of a target that is no folder.
-    pub(super) fn follow(context: &StepContext<'_>, done: &Evidence) -> Self {
-        let spans = spans(&context.in_use());
-        let mut walk = Walk {
-            results: ends(done).collect::<Vec<_>>().into_iter(),
-            is_dry_run: context.is_dry_run(),
-            goal: context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s()),
-            shows_gain: context.slow_writes != SlowWrites::SmallOnly,
-            passes: Vec::new(),
-        };
-        let end = walk.passes(&spans);
-        let (end, next) = match end {
-            Ok(end) => (end, None),
-            Err(Break::Next(piece)) => (RewriteEnd::Unfinished, Some(piece)),
-            Err(Break::Failed) => (RewriteEnd::Failed, None),
-        };
-        Self { passes: walk.passes, end, next }
-    }
-}
-
-/// How the rewriting of everything went.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rewriting {
-    /// Those that have written anything; of a folder one, over all of its files.
-    pub(super) passes: Vec<WritePass>,
-    pub(super) end: RewriteEnd,
-}
-
-impl Rewriting {
-    /// Of a step; none where it is another step.
-    pub(super) fn of_step(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Option<Self> {
-        if name != StepName::Rewrite {
-            return None;
-        }
-        let (mut passes, end) = if context.is_folder() {
-            let mut pass = WritePass::default();
-            fix_reports(done).for_each(|report| pass.add(report));
-            let has_failed = fix_reports(done).any(|report| report.end == FixEnd::Failed);
-            (vec![pass], if has_failed { RewriteEnd::Failed } else { RewriteEnd::Complete })
-        } else {
-            let RewriteProgress { passes, end, .. } = RewriteProgress::follow(context, done);
-            (passes, end)
-        };
-        passes.retain(|pass| pass.bytes > 0);
-        Some(Self { passes, end })
-    }
-
+impl Attempt<'_> {
     /// The speed at the beginning and at the end of the first pass, in bytes a second: medians of an eighth of its points.
     pub(super) fn first_gain(&self) -> Option<(f64, f64)> {
         let speeds: Vec<f64> = self.passes.first()?.points().into_iter().map(|[_, speed]| speed).collect();
@@ -157,30 +130,31 @@ impl Rewriting {
     }
 }
 
-/// The passes of a step that rewrites or overwrites.
-pub(super) fn write_passes(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<WritePass> {
-    Rewriting::of_step(context, name, done).map_or_else(|| passes(done), |rewriting| rewriting.passes)
-}
-
-/// Why a walk ends before its end.
+/// Why rewriting stops before its end.
 enum Break {
-    /// This is to be rewritten next.
-    Next(AddressRange),
+    Ended(Ended),
     Failed,
 }
 
-/// Goes again through what was done.
-struct Walk<'a> {
-    results: std::vec::IntoIter<&'a ProbeResult>,
+impl From<Ended> for Break {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+/// Rewrites span by span.
+struct Walk<'a, 'b, 'c> {
+    steps: &'b mut Steps<'a>,
+    settings: RewriteSettings,
     is_dry_run: bool,
     goal: Option<f64>,
     /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
     /// rewritten once.
     shows_gain: bool,
-    passes: Vec<WritePass>,
+    passes: &'c mut Vec<WritePass>,
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_, '_> {
     fn passes(&mut self, spans: &[Range<u64>]) -> Result<RewriteEnd, Break> {
         let passes = if self.shows_gain { PASSES } else { 1 };
         for _ in 0..passes {
@@ -250,17 +224,17 @@ impl Walk<'_> {
 
     /// How fast a piece was written, where that is known.
     fn piece(&mut self, piece: AddressRange) -> Result<Option<f64>, Break> {
-        match self.results.next() {
-            None => Err(Break::Next(piece)),
-            Some(ProbeResult::FixReport(report)) => {
+        let settings = self.settings;
+        match apply(self.steps, || Fix::Rewrite { pieces: vec![piece], settings })? {
+            ProbeResult::FixReport(report) => {
                 self.pass_mut().add(report);
                 match report.end {
                     FixEnd::Failed => Err(Break::Failed),
                     FixEnd::Complete | FixEnd::Stopped => Ok(report.write_speeds.bytes_per_s()),
                 }
             }
-            Some(_) if self.is_dry_run => Ok(None),
-            Some(_) => Err(Break::Failed),
+            _ if self.is_dry_run => Ok(None),
+            _ => Err(Break::Failed),
         }
     }
 

@@ -1,28 +1,25 @@
 //! Tables of a recondition.
 
 use likenew_core::findings::{Findings, Row};
-use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::comparison::Change;
 use super::outcome::StepOutcome;
-use super::overwrite::{WritePass, passes};
-use super::recondition_step::{StepContext, fix_reports};
-use super::rewrite::write_passes;
-use super::step_list::implementation;
-use super::step_name::StepName;
+use super::overwrite::WritePass;
+use super::step::{Attempt, StepContext, StepName, implementation};
 use super::wording;
 use crate::site::likenew;
 
 /// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let of = |taken: &StepOutcome<'_>| {
-        let fix_reports = || fix_reports(taken.evidence);
-        let passed: Vec<u64> = passes(taken.evidence).iter().map(|pass| pass.bytes).collect();
-        let segments = taken.evidence.segments.iter().map(|segment| segment.elapsed().0);
+        let attempt = taken.attempt;
+        let fix_reports = || attempt.fix_reports();
+        let passed: Vec<u64> = attempt.overwritten().iter().map(|pass| pass.bytes).collect();
+        let segments = attempt.past.segments.iter().map(|segment| segment.elapsed().0);
         row! {
-            step: taken.name.text(),
+            step: attempt.name.text(),
             effect: taken.effect.text(),
             bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed.iter().max().unwrap_or(&0),
             skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum::<u64>(),
@@ -36,7 +33,8 @@ pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
 
 /// Before and after, step by step.
 pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
-    let rows = taken.iter().flat_map(|of| of.changes.iter().map(|change| change_row(of.name, change)));
+    let rows =
+        taken.iter().flat_map(|of| of.changes.iter().map(|change| change_row(of.attempt.name, change)));
     rows.collect()
 }
 
@@ -61,12 +59,12 @@ fn change_row(name: StepName, change: &Change) -> Row {
 
 /// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
 /// which a slow one counts for less than its time.
-pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Evidence) -> Vec<Row> {
-    let with_interval = |(index, pass): (usize, WritePass)| {
+pub(super) fn pass_rows(attempt: &Attempt<'_>) -> impl Iterator<Item = Row> {
+    let with_interval = |(index, pass): (usize, &WritePass)| {
         let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
         let interval = window_interval(&speeds, CONFIDENCE_95);
         row! {
-            step: name.text(),
+            step: attempt.name.text(),
             pass: index + 1,
             bytes_per_s: pass.bytes_per_s(),
             bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
@@ -76,18 +74,18 @@ pub(super) fn pass_rows(context: &StepContext<'_>, name: StepName, evidence: &Ev
             latency_ns_max: pass.latency_max.map(|latency| latency.0),
         }
     };
-    write_passes(context, name, evidence).into_iter().enumerate().map(with_interval).collect()
+    attempt.passes.iter().enumerate().map(with_interval)
 }
 
 /// All steps, and why some were not run.
 pub(super) fn step_plan_rows(
     context: &StepContext<'_>,
-    attempts: &[(StepName, Option<&str>)],
+    attempts: &[Attempt<'_>],
     is_helpful: &dyn Fn(StepName) -> bool,
 ) -> Vec<Row> {
     let of = |name: StepName| {
-        let reason = match attempts.iter().find(|(of, _)| *of == name) {
-            Some((_, refused)) => refused.map(str::to_owned),
+        let reason = match attempts.iter().find(|attempt| attempt.name == name) {
+            Some(attempt) => attempt.idle_reason().map(str::to_owned),
             None => Some(not_run_reason(context, name, is_helpful)),
         };
         row! {

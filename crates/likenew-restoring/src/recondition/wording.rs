@@ -7,7 +7,7 @@ use likenew_core::units::{Nanos, Number};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 
 use super::comparison::{Change, Effect, Measure};
-use super::step_name::StepName;
+use super::step::StepName;
 
 // What it is for, and what it writes
 

@@ -27,7 +27,7 @@ pub(super) fn findings(
     }
     let capacity = Capacity::from_evidence(workload_plan, evidence);
     let found = DamageSummary::collect(workload_plan);
-    let has_failed = has_failed(evidence);
+    let has_failed = has_failed(&evidence.segments);
     let Conclusion { summary, answers, total } =
         conclude(workload_plan, evidence, &capacity, &found, has_failed);
     let unreadable = found.unreadable();
@@ -56,7 +56,7 @@ pub(super) fn findings(
         ..Overview::default()
     };
     (findings.summary, findings.answers) = (summary, answers);
-    add_failed_ios(evidence, &mut findings);
+    add_failed_ios(evidence, &evidence.segments, &mut findings);
     if !rows.is_empty() {
         findings.series.insert("parts".into(), picture(&rows, options.passes));
     }

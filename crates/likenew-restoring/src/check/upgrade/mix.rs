@@ -1,8 +1,6 @@
 //! A mix of applications, replayed on the drive under test and on others in the same way, scaled to the bytes
 //! and seconds allowed.
 
-use std::ops::Range;
-
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
@@ -40,7 +38,7 @@ pub struct MixOption {
     pub reads_only: bool,
 }
 
-/// Prefix of its workload names.
+/// Prefix of the names of its workloads.
 const NAME: &str = "mix: ";
 const PREPARATION: &str = "mix: preparation";
 const SETTLING: &str = "mix: rest";
@@ -126,19 +124,14 @@ impl MixOption {
         self.all().map_or_else(|_| self.applications.clone(), names)
     }
 
-    /// Whether a segment is a part of it.
-    pub(crate) fn is_part(segment: &Segment) -> bool {
-        segment.workload.name.starts_with(NAME)
-    }
-
     /// The next workload on a drive, in the `span` bytes from `start`; `None` at the end.
     pub fn next(&self, start: u64, evidence: &Evidence) -> Option<Workload> {
-        let zone = start..start + self.span.min(evidence.geometry.capacity - start);
-        let ran = |workload: &Workload| evidence.segments.iter().any(|of| of.workload.name == workload.name);
-        self.workloads(&zone, &evidence.geometry).into_iter().find(|workload| !ran(workload))
+        self.workloads(start, &evidence.geometry).into_iter().nth(evidence.segments.len())
     }
 
-    fn workloads(&self, zone: &Range<u64>, geometry: &Geometry) -> Vec<Workload> {
+    /// All workloads on a drive, in the `span` bytes from `start`.
+    pub(in crate::check) fn workloads(&self, start: u64, geometry: &Geometry) -> Vec<Workload> {
+        let zone = start..start + self.span.min(geometry.capacity - start);
         let mut workloads = Vec::new();
         if geometry.writable {
             let place = AccessPattern::Sequential(Region::bytes(zone.clone()));
@@ -147,7 +140,7 @@ impl MixOption {
             workloads.push(Workload { flush: true, ..Workload::new(PREPARATION, until, vec![stream]) });
             workloads.push(Workload { name: SETTLING.into(), ..Workload::rest(SETTLING_TIME) });
         }
-        let stage = Stage::new(zone, geometry, DataClass::Random);
+        let stage = Stage::new(&zone, geometry, DataClass::Random);
         let all = self.all().unwrap_or_default();
         let time = Nanos(self.time.0 / all.len().max(1) as u64);
         let amount = Amount { scale: self.scale, time: Some(time), thinks: false };
