@@ -221,6 +221,18 @@ impl<'a> Steps<'a> {
         Ok(&observation.result)
     }
 
+    /// Finds out what runs of earlier versions went on without; nothing of such a run.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn probe_or_skip(&mut self, probe: Probe) -> Result<Option<&'a ProbeResult>, Ended> {
+        let is_recorded = match self.observations.as_slice() {
+            [next, ..] => next.probe == probe,
+            [] => self.segments.as_slice().is_empty(),
+        };
+        if is_recorded { self.probe(|| probe).map(Some) } else { Ok(None) }
+    }
+
     /// What the steps have shown; nothing where only the next step is asked for.
     pub fn conclude(&self, findings: impl FnOnce(&'a Evidence) -> Findings) -> Findings {
         if self.is_planning { Findings::default() } else { findings(self.evidence) }

@@ -4,7 +4,6 @@ mod answers;
 mod trim_evidence;
 mod trim_options;
 mod wording;
-mod worth;
 
 use std::ops::Range;
 
@@ -20,8 +19,7 @@ use crate::site::add_failed_ios;
 use answers::conclude;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
-use trim_evidence::TrimEvidence;
-use worth::{Pass, Worth};
+use trim_evidence::{Pass, TrimEvidence, Worth};
 
 pub use trim_options::{BYTES_STEP, HALF_STEP, TrimOptions};
 

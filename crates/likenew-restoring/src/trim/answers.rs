@@ -5,12 +5,12 @@ use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standin
 use likenew_core::probe::Layer;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
+use likenew_procedure_support::estimate::Verdict;
 use likenew_procedure_support::series::{axis, speed};
 
 use super::TrimOptions;
-use super::trim_evidence::{Outcome, TrimEvidence, TrimStep};
+use super::trim_evidence::{Outcome, TrimEvidence, TrimStep, Worth};
 use super::wording::{self, Doubt};
-use super::worth::{Gain, Worth};
 use crate::site::likenew;
 
 /// The headline, and every answer, most important first.
@@ -31,7 +31,7 @@ pub(super) fn conclude(
         summary = lost_summary;
         answers.insert(0, answer);
     }
-    answers.extend(worth.answer(options, evidence));
+    answers.extend(effect(worth, options, evidence));
     (summary, answers)
 }
 
@@ -43,11 +43,8 @@ fn reach(
 ) -> (String, Answer) {
     let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
     let relevant = if decisive.is_empty() { steps } else { &decisive };
-    let failed = |(summary, answer): (String, Answer)| {
-        if trim_evidence.rotates() {
-            let (summary, answer) = wording::not_needed();
-            return (summary, wording::with_steps(answer, relevant));
-        }
+    let failed = |answer: (String, Answer)| {
+        let (summary, answer) = if trim_evidence.rotates() { wording::not_needed() } else { answer };
         (summary, wording::with_steps(answer, relevant))
     };
     if let Some(layer) = trim_evidence.blocked_by() {
@@ -66,10 +63,11 @@ fn reach(
         return failed(wording::promise_broken());
     }
     if let Some(proof) = decisive.first() {
-        let ratio = (worth.gain() == Gain::Faster).then(|| worth.ratio()).flatten();
-        return (wording::reaches_summary(ratio), wording::reaches(proof));
+        let ratio = worth.ratio.filter(|_| worth.gain() == Verdict::Above);
+        return (wording::reaches_summary(ratio.map(|ratio| ratio.value)), wording::reaches(proof));
     }
-    let is_without_effect = worth.gain() == Gain::None && worth.frees_enough() && trim_evidence.is_silent();
+    let is_without_effect =
+        worth.gain() == Verdict::Below && worth.frees_enough() && trim_evidence.is_silent();
     if let Some(comparison) = worth.comparison().filter(|_| is_without_effect) {
         return failed(wording::no_effect(&comparison));
     }
@@ -125,6 +123,31 @@ fn advise(
     answer
 }
 
+/// Whether TRIM has an effect, if that was to be measured and could be.
+fn effect(worth: &Worth<'_>, options: &TrimOptions, evidence: &Evidence) -> Option<Answer> {
+    if !worth.is_measured {
+        return None;
+    }
+    if let Some(reason) = worth.refusal {
+        return Some(wording::gain_not_measured(reason));
+    }
+    let (comparison, ratio) = worth.comparison().zip(worth.ratio)?;
+    let answer = match worth.gain() {
+        Verdict::Above => return Some(ratio.put(wording::faster(&comparison), "×")),
+        Verdict::Below => wording::no_faster(&comparison),
+        _ => {
+            let passes = format!("--passes {}", (2 * options.passes).max(4));
+            wording::gain_unknown(&comparison)
+                .action(wording::more_passes(likenew("trim", evidence, &passes)))
+        }
+    };
+    let answer = ratio.put(answer, "×");
+    Some(match worth.frees_enough() {
+        true => answer,
+        false => answer.caveat(wording::freed_too_little(worth.released_share)),
+    })
+}
+
 /// A layer as a row.
 pub(super) fn layer_row(layer: &Layer) -> Row {
     row! {
@@ -176,120 +199,4 @@ pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, wo
         Series::new(wording::LATENCY_TITLE, Shape::Line, axis("percentile", "%"), axis("latency", "ns"))
             .lines(lines);
     findings.series.insert("probes".to_owned(), picture);
-}
-
-impl TrimEvidence<'_> {
-    /// Every step taken.
-    pub(super) fn steps(&self, worth: &Worth<'_>) -> Vec<TrimStep> {
-        let steps = [
-            self.capability(),
-            self.claimed_step(),
-            self.sending(),
-            self.reading_back(),
-            self.timing_step(),
-            self.allocation_check(),
-            worth.step(),
-        ];
-        steps.into_iter().flatten().collect()
-    }
-
-    fn capability(&self) -> Option<TrimStep> {
-        let path = match self.path? {
-            Err(reason) => return Some(not_possible("capability", wording::CAPABILITY, reason)),
-            Ok(path) => path,
-        };
-        let nobody_says = path.layers.iter().all(|layer| layer.passes.is_none());
-        Some(TrimStep {
-            step: "capability",
-            question: wording::CAPABILITY,
-            answer: wording::layers_pass(path.blocked_by(), nobody_says),
-            evidence: wording::layers_evidence(&path.layers),
-            decisive: self.is_blocked(),
-        })
-    }
-
-    fn claimed_step(&self) -> Option<TrimStep> {
-        let claims = match self.claims? {
-            Err(reason) => return Some(not_possible("claims", wording::CLAIMS, reason)),
-            Ok(claims) => claims,
-        };
-        Some(TrimStep {
-            step: "claims",
-            question: wording::CLAIMS,
-            answer: wording::claims(claims.trims, claims.reads_as).to_owned(),
-            evidence: claims.evidence.clone(),
-            decisive: self.has_no_trim(),
-        })
-    }
-
-    fn sending(&self) -> Option<TrimStep> {
-        let sent = &self.read_back?.ok()?.sent;
-        Some(TrimStep {
-            step: "sending",
-            question: wording::SENDING,
-            answer: wording::sent(sent),
-            evidence: wording::sent_evidence(sent),
-            decisive: false,
-        })
-    }
-
-    fn reading_back(&self) -> Option<TrimStep> {
-        let step = "read_back";
-        let result = match self.read_back? {
-            Err(reason) => return Some(not_possible(step, wording::READ_BACK, reason)),
-            Ok(result) => result,
-        };
-        let Some(outcome) = self.outcome() else {
-            let reason = result.read_error.as_deref().unwrap_or(wording::NOT_READ);
-            return Some(not_possible(step, wording::READ_BACK, reason));
-        };
-        let contents = [
-            ("before", result.before_release),
-            ("after", result.released_half),
-            ("after the wait", result.released_half_later),
-            ("kept beside it", result.kept_half),
-        ];
-        Some(TrimStep {
-            step,
-            question: wording::READ_BACK,
-            answer: wording::outcome(outcome).to_owned(),
-            evidence: wording::contents(contents),
-            decisive: outcome.is_trimmed() || self.violates_claim(),
-        })
-    }
-
-    fn timing_step(&self) -> Option<TrimStep> {
-        let timing = self.timing()?;
-        let reads = self.read_back?.ok()?.probes_kept_ns.len();
-        let decisive = self.answers_from_map();
-        Some(TrimStep {
-            step: "timing",
-            question: wording::TIMING,
-            answer: wording::timing(decisive).to_owned(),
-            evidence: wording::timing_evidence(timing.ratio, timing.interval, reads),
-            decisive,
-        })
-    }
-
-    fn allocation_check(&self) -> Option<TrimStep> {
-        let allocated = self.read_back?.ok()?.allocated.as_ref()?;
-        let decisive = self.frees_allocation();
-        Some(TrimStep {
-            step: "accounting",
-            question: wording::ACCOUNTING,
-            answer: wording::accounting(decisive).to_owned(),
-            evidence: wording::accounting_evidence(allocated),
-            decisive,
-        })
-    }
-}
-
-fn not_possible(step: &'static str, question: &'static str, reason: &str) -> TrimStep {
-    TrimStep {
-        step,
-        question,
-        answer: wording::NOT_POSSIBLE.to_owned(),
-        evidence: reason.to_owned(),
-        decisive: false,
-    }
 }
