@@ -3,10 +3,8 @@
 mod answers;
 mod check_options;
 mod experiment;
-mod history;
-mod rated_metric;
+mod references;
 mod results;
-mod shares;
 mod tables;
 mod upgrade;
 mod wording;
@@ -30,9 +28,8 @@ use results::CheckResults;
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
 pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, ReferenceOption};
-pub use history::{CheckHistory, CheckMetrics};
 pub use likenew_diagnosis::{Metric, Origin};
-pub use rated_metric::{RatedMetric, RatedMetrics};
+pub use references::{CheckHistory, CheckMetrics, RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
 /// What the procedure measures and what it costs.
@@ -274,7 +271,7 @@ impl<'a> DiagnosedCheck<'a> {
         }
         add_failed_ios(evidence, past.segments, &mut findings);
         tables::put(&case, diagnosis, &mut findings);
-        shares::put(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
+        tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
         tables::draw(&self.results, &mut findings);
         if let Some(upgrade) = &options.upgrade {
             upgrade.judge(past.segments, answers::first_fix(diagnosis), &mut findings);

@@ -1,13 +1,10 @@
 //! Restores a drive with the gentlest step that works, and proves it: the same check before and after.
 
-mod comparison;
 mod outcome;
-mod overwrite;
+mod passes;
 mod recondition_options;
 mod refresh;
-mod rewrite;
 mod step;
-mod tables;
 mod wording;
 
 use likenew_core::drive::Identity;
@@ -22,9 +19,8 @@ use likenew_diagnosis::{
 use likenew_procedure_support::series::speed;
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
-use comparison::{Change, Effect, Measure, changes};
-use outcome::StepOutcome;
-use overwrite::WritePass;
+use outcome::{Change, Effect, Measure, StepOutcome, changes};
+use passes::WritePass;
 use step::{Attempt, SlowWrites, StepContext, Trial, implementation};
 use wording::{PlanLine, StepLine};
 
@@ -81,7 +77,7 @@ impl Recondition {
     /// Checks and steps in turn, until no step can help.
     fn follow<'a, 'b: 'a>(&'a self, steps: &mut Steps<'b>, history: &mut History<'a>) -> Result<(), Ended> {
         let mut before = steps.past();
-        steps.probe(|| Probe::Feasibility)?;
+        steps.probe_or_skip(Probe::Feasibility)?;
         if self.options.dry_run {
             steps.probe(|| Probe::Facts)?;
             return Ok(());
@@ -308,12 +304,12 @@ impl Recondition {
         } else {
             self.put_answers(&context, &history, &finished_steps, &mut findings);
         }
-        tables::put(
+        outcome::put(
             &mut findings,
             [
-                ("before_and_after", tables::change_rows(&finished_steps)),
-                ("steps", tables::step_rows(&finished_steps)),
-                ("passes", attempts.iter().flat_map(tables::pass_rows).collect()),
+                ("before_and_after", outcome::change_rows(&finished_steps)),
+                ("steps", outcome::step_rows(&finished_steps)),
+                ("passes", attempts.iter().flat_map(outcome::pass_rows).collect()),
                 ("step_plan", step_plan(&context, &history)),
             ],
         );
@@ -363,7 +359,7 @@ impl Recondition {
             let is_helpful = |name: &StepName| !causes_needing(*name, last.diagnosis()).is_empty();
             let others = StepName::ALL.into_iter().filter(|name| !is_tried(name) && is_helpful(name));
             lines.extend(others.map(|step| {
-                let result = tables::not_run_reason(context, step, &|_| true);
+                let result = outcome::not_run_reason(context, step, &|_| true);
                 StepLine { step, result, cost: None }
             }));
         }
@@ -428,7 +424,7 @@ impl Recondition {
 fn step_plan(context: &StepContext<'_>, History { checks, attempts }: &History<'_>) -> Vec<Row> {
     let is_helpful =
         |name| checks.last().is_none_or(|check| !causes_needing(name, check.diagnosis()).is_empty());
-    tables::step_plan_rows(context, attempts, &is_helpful)
+    outcome::step_plan_rows(context, attempts, &is_helpful)
 }
 
 /// A step that changed something, by the checks before and after it.
@@ -535,7 +531,7 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.answers.push(plan);
     findings.answers.extend(manual_steps.map(wording::manual_step));
     let line = |name: StepName| {
-        let reason = tables::not_run_reason(context, name, &|_| true);
+        let reason = outcome::not_run_reason(context, name, &|_| true);
         let of = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
         let step = implementation(name);
         let (least, bytes) = (of(step.bytes_least(context)), of(step.bytes(context)));

@@ -1,14 +1,10 @@
 //! Writes sectors that identify themselves, reads them back, and reports what a drive really holds: first a
 //! few where a counterfeit gives itself away, then all of them.
 
-mod answers;
-mod damage_summary;
-mod device_wrap;
+mod damage;
+mod experiment;
 mod findings;
-mod narrowing;
 mod wording;
-mod workload_plan;
-mod workloads;
 
 use likenew_core::findings::Findings;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
@@ -17,9 +13,9 @@ use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::SAMPLES_MAX;
 use serde::{Deserialize, Serialize};
 
+use experiment::WorkloadPlan;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::wording::span_too_large;
-use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {

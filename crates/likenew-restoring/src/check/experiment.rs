@@ -169,7 +169,7 @@ impl<'a, 's> Experiment<'a, 's> {
         self.steps.probe(|| Probe::Facts)?;
         // A step is advised only if the state of the drive allows it.
         if !self.past().observations.iter().any(|observation| observation.probe == Probe::Feasibility) {
-            self.steps.probe(|| Probe::Feasibility)?;
+            self.steps.probe_or_skip(Probe::Feasibility)?;
         }
         let area = area(self.options, self.steps.evidence());
         as_time_allows(self.measure(area.as_ref()))?;

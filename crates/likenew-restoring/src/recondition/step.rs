@@ -15,10 +15,10 @@ use likenew_core::workload::Workload;
 use likenew_diagnosis::{Metric, Site};
 use serde::{Deserialize, Serialize};
 
-use super::overwrite::{Overwrite, OverwriteAll, WritePass};
+use super::passes::Rewrite;
+use super::passes::{Overwrite, OverwriteAll, WritePass};
 use super::recondition_options::{Erase, ReconditionOptions};
 use super::refresh::Refresh;
-use super::rewrite::Rewrite;
 use super::wording::{self, RewriteEnd};
 use crate::site::{free_space, site, used_space};
 

@@ -10,8 +10,8 @@ use likenew_core::units::{Nanos, Number};
 
 use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
 
-use super::damage_summary::{Capacity, Unreadable};
-use super::device_wrap::DeviceWrap;
+use super::damage::DeviceWrap;
+use super::damage::{Capacity, Unreadable};
 
 // What it is for, and what it writes
 

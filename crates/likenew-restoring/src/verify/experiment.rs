@@ -1,14 +1,258 @@
-//! What a verification is made of, and the way from the few places where something was wrong to the drive's real capacity: the
-//! size at which its addresses wrap around, and where they end.
+//! What a verification does: tasks, their order, and the workload of each. Where something was wrong in a few places, rounds narrow
+//! that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
 
 use std::ops::Range;
 
-use likenew_core::damage::{DamagedRange, Kind};
-use likenew_core::io::Op;
-use likenew_core::procedure::Plan;
+use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::drive::Kind as DriveKind;
+use likenew_core::io::{DataClass, Op, Sample};
+use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
+use likenew_core::procedure::{Ended, Evidence, Plan, Steps};
+use likenew_core::region::Region;
 use likenew_core::segment::Segment;
+use likenew_core::stamp::Stamp;
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use super::VerifyOptions;
+use super::{VerifyOptions, wording};
+
+/// The tasks done.
+pub(super) struct WorkloadPlan<'a> {
+    pub(super) layout: VerifyLayout,
+    pub(super) history: Vec<(Task, &'a Segment)>,
+    /// Whether no task is left.
+    pub(super) is_complete: bool,
+}
+
+/// Whether any data read back wrong.
+pub(super) fn is_damaged(segment: &Segment) -> bool {
+    segment.damage.as_ref().is_some_and(|damage| damage.bytes() > 0)
+}
+
+impl<'a> WorkloadPlan<'a> {
+    /// All tasks, as far as they go.
+    pub(super) fn follow(options: &VerifyOptions, span: u64, steps: &mut Steps<'a>) -> Self {
+        let Evidence { geometry, identity, plan, .. } = steps.evidence();
+        let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
+        let places = boundary_offsets(span, options.block, step);
+        let is_folder = identity.kind == DriveKind::Folder;
+        let layout = VerifyLayout { options: options.clone(), span, key: plan.seed, step, is_folder, places };
+        let mut followed = Self { layout, history: Vec::new(), is_complete: false };
+        followed.is_complete = followed.verify_all(steps).is_ok();
+        if followed.is_complete && followed.needs_extents(steps.evidence()) {
+            let _is_recorded = steps.probe(|| Probe::Extents);
+        }
+        followed
+    }
+
+    /// Whether it helps to know where the file system put the files. Not after an interruption, because new
+    /// files are in other places.
+    fn needs_extents(&self, evidence: &Evidence) -> bool {
+        let has_file_system = matches!(evidence.identity.kind, DriveKind::Folder | DriveKind::File);
+        let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
+        let same_files = !evidence.segments.iter().any(|segment| segment.after_interruption);
+        has_file_system && wrapped && same_files
+    }
+
+    /// Where the file system put the files, if it says so.
+    pub(super) fn extents(evidence: &Evidence) -> Option<&ExtentMap> {
+        evidence.observations.iter().find_map(|observation| match &observation.result {
+            ProbeResult::Extents(map) => Some(map),
+            _ => None,
+        })
+    }
+
+    /// The ranges of the last pass that was read, and the damage there; of the probes if no pass was read.
+    pub(super) fn last_read(&self) -> Vec<(Vec<Range<u64>>, &'a Damage)> {
+        let last = self.reads().map(|(pass, ..)| pass).max();
+        let passes = self
+            .reads()
+            .filter(|(pass, ..)| Some(*pass) == last)
+            .map(|(_, part, segment)| (vec![self.layout.part(part)], segment));
+        let probes = self.history.iter().filter(|(task, _)| task.is_probe() && last.is_none());
+        let probes = probes.map(|(_, segment)| {
+            let range = |sample: &Sample| sample.offset..sample.offset + sample.bytes();
+            (segment.samples.iter().map(range).collect(), *segment)
+        });
+        passes
+            .chain(probes)
+            .filter_map(|(ranges, segment)| Some((ranges, segment.damage.as_ref()?)))
+            .collect()
+    }
+
+    /// The last part that was read back.
+    pub(super) fn last_part_read(&self) -> Option<u32> {
+        self.reads().map(|(_, part, _)| part).last()
+    }
+
+    /// Reads of the passes.
+    pub(super) fn reads(&self) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
+        self.parts_of(Op::Read)
+    }
+
+    /// Pass, part and record of everything that the passes wrote or read.
+    pub(super) fn parts_of(&self, which: Op) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
+        self.history.iter().filter_map(move |(task, segment)| match task {
+            Task::Part { op, pass, part } if *op == which => Some((*pass, *part, *segment)),
+            _ => None,
+        })
+    }
+
+    /// The record of this task.
+    fn take(&mut self, steps: &mut Steps<'a>, task: Task) -> Result<&'a Segment, Ended> {
+        let seed = task.seed(&steps.evidence().plan).unwrap_or_else(|| steps.seed(0));
+        let segment = steps.run(|| Workload { seed, ..self.layout.workload(&task) })?;
+        self.history.push((task, segment));
+        Ok(segment)
+    }
+
+    fn verify_all(&mut self, steps: &mut Steps<'a>) -> Result<(), Ended> {
+        let options = self.layout.options.clone();
+        if options.probes > 0 && !options.read_only && self.probes(steps)? && !options.full {
+            return Ok(());
+        }
+        if options.quick {
+            return Ok(());
+        }
+        let first = if options.read_only { options.passes } else { 1 };
+        for pass in first..=options.passes {
+            let parts = if options.read_only { self.layout.parts() } else { self.write(steps, pass)? };
+            for part in 0..parts {
+                self.take(steps, Task::Part { op: Op::Read, pass, part })?;
+            }
+            if parts < self.layout.parts() {
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the probes found damage.
+    fn probes(&mut self, steps: &mut Steps<'a>) -> Result<bool, Ended> {
+        for op in [Op::Write, Op::Read] {
+            for task in [Task::Boundaries(op), Task::Scattered(op)] {
+                self.take(steps, task)?;
+            }
+            if op == Op::Write {
+                self.take(steps, Task::Flush)?;
+            }
+        }
+        if !self.history.iter().any(|(_, segment)| is_damaged(segment)) {
+            return Ok(false);
+        }
+        // Rounds need addresses of the drive, which a folder's are not.
+        while let Some(round) = next_round(&self.layout, &self.history).filter(|_| !self.layout.is_folder) {
+            for step in round.steps() {
+                self.take(steps, Task::NarrowStep(round.clone(), *step))?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
+    /// written parts are read, and a drive has shown enough.
+    fn write(&mut self, steps: &mut Steps<'a>, pass: u32) -> Result<u32, Ended> {
+        for part in 0..self.layout.parts() {
+            self.take(steps, Task::Part { op: Op::Write, pass, part })?;
+            let written = part + 1;
+            if pass == 1 && written.is_power_of_two() && written < self.layout.parts() {
+                let found = is_damaged(self.take(steps, Task::ReadBack { parts: written })?);
+                if found && !self.layout.options.full {
+                    if !self.layout.is_folder {
+                        return Ok(0);
+                    }
+                    self.take(steps, Task::Flush)?;
+                    return Ok(written);
+                }
+            }
+        }
+        self.take(steps, Task::Flush)?;
+        if self.layout.options.idle.0 > 0 {
+            self.take(steps, Task::Idle)?;
+        }
+        Ok(self.layout.parts())
+    }
+}
+
+/// Random reads of a spot check.
+const SPOT_CHECK_READS: u64 = 32;
+/// Writes that push out a small cache's content.
+const CACHE_FILL_WRITES: u64 = 64;
+/// Stamps of probes have pass 0, those of rounds a pass above this.
+const ROUNDS: u32 = 1 << 16;
+
+impl VerifyLayout {
+    /// The stamp of a pass.
+    fn stamp_class(&self, pass: u32) -> DataClass {
+        DataClass::Stamped(Stamp { key: self.key, pass })
+    }
+
+    fn stream(&self, op: Op, place: AccessPattern, depth: u32, pass: u32) -> Stream {
+        Stream::closed(Mix::Only(op), self.options.block as u32, place, depth, self.stamp_class(pass))
+    }
+
+    /// All blocks at these addresses at once, with a sample of each.
+    fn at(&self, name: String, op: Op, places: &[u64], pass: u32) -> Workload {
+        let block =
+            |place: &u64| AccessPattern::Sequential(Region::bytes(*place..place + self.options.block));
+        let streams: Vec<Stream> =
+            places.iter().map(|place| self.stream(op, block(place), 1, pass)).collect();
+        let samples = streams.len() as u32;
+        Workload { samples, ..Workload::new(name, Until::ops(samples.into()), streams) }
+    }
+
+    fn flush(&self) -> Workload {
+        let stream = self.stream(Op::Flush, AccessPattern::Sequential(Region::WHOLE), 1, 0);
+        let stream = Stream { data: DataClass::Random, ..stream };
+        Workload::new("flush", Until::ops(1), vec![stream])
+    }
+
+    /// The workload of a task.
+    pub(super) fn workload(&self, task: &Task) -> Workload {
+        let VerifyOptions { depth, probes, idle, .. } = self.options;
+        let within = |end| AccessPattern::Random(Region::bytes(0..end));
+        match task {
+            Task::Boundaries(op) => self.at(wording::boundary_probes(*op), *op, &self.places, 0),
+            Task::Scattered(op) => {
+                let stream = self.stream(*op, within(self.span), depth, 0);
+                let workload =
+                    Workload::new(wording::random_probes(*op), Until::ops(probes.into()), vec![stream]);
+                Workload { samples: probes, ..workload }
+            }
+            Task::NarrowStep(round, step) => {
+                let pass = ROUNDS + round.number;
+                let name = |step| wording::narrowing(round.number, step);
+                match step {
+                    NarrowStep::Write => self.at(name("write"), Op::Write, &round.writes, pass),
+                    NarrowStep::Read => self.at(name("read"), Op::Read, &round.read, pass),
+                    NarrowStep::Flush => self.flush(),
+                    NarrowStep::FillCache => {
+                        let end = round.flushed_below;
+                        let stream = self.stream(Op::Write, within(end), depth, 0);
+                        Workload::new(name("fill cache"), Until::ops(CACHE_FILL_WRITES), vec![stream])
+                    }
+                }
+            }
+            Task::Flush => self.flush(),
+            Task::Part { op, pass, part } => {
+                let range = self.part(*part);
+                let bytes = range.end - range.start;
+                let name = wording::part(*pass, self.options.passes, part + 1, *op);
+                let place = AccessPattern::Sequential(Region::bytes(range));
+                Workload::new(name, Until::bytes(bytes), vec![self.stream(*op, place, depth, *pass)])
+            }
+            Task::ReadBack { parts } => {
+                let end = self.part(parts - 1).end;
+                let name = wording::spot_check(end);
+                Workload::new(
+                    name,
+                    Until::ops(SPOT_CHECK_READS),
+                    vec![self.stream(Op::Read, within(end), depth, 1)],
+                )
+            }
+            Task::Idle => Workload::rest(idle),
+        }
+    }
+}
 
 /// The result of single blocks.
 #[derive(Clone, Debug, Default)]
@@ -282,8 +526,9 @@ pub(super) fn boundary_offsets(span: u64, block: u64, step: u64) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use proptest::prelude::*;
+
+    use super::*;
 
     #[test]
     fn distances_have_a_greatest_common_divisor() {
