@@ -13,7 +13,7 @@ use likenew_core::units::{Nanos, duration_text, size_text};
 use likenew_core::workload::SAMPLES_MAX;
 use serde::{Deserialize, Serialize};
 
-use experiment::WorkloadPlan;
+use experiment::Verification;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::wording::span_too_large;
 
@@ -167,7 +167,7 @@ impl Procedure for Verify {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let span = self.span(&steps.evidence().geometry)?;
-        let workload_plan = WorkloadPlan::follow(&self.options, span, steps);
-        Ok(steps.conclude(|evidence| findings::findings(&self.options, &workload_plan, evidence)))
+        let verification = Verification::follow(&self.options, span, steps);
+        Ok(steps.conclude(|evidence| findings::findings(&self.options, &verification, evidence)))
     }
 }

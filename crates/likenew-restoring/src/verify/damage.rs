@@ -13,8 +13,7 @@ use likenew_core::procedure::Evidence;
 use likenew_core::row;
 use serde::Serialize;
 
-use super::experiment::WorkloadPlan;
-use super::experiment::{NarrowStep, ProbeSummary, Task, divisor};
+use super::experiment::{ProbeSummary, Verification, divisor, wraps_at};
 
 /// Bytes that could not be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,18 +44,16 @@ pub(super) struct DamageSummary {
 }
 
 impl DamageSummary {
-    pub(super) fn collect(workload_plan: &WorkloadPlan<'_>) -> Self {
+    pub(super) fn collect(verification: &Verification<'_>) -> Self {
         let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
-        for (task, segment) in &workload_plan.history {
+        for segment in verification.probes.iter().chain(&verification.spot_checks) {
+            segment.damage.iter().for_each(|damage| found.probe_damage.merge(damage.clone()));
+        }
+        for (pass, segment) in verification.parts() {
             let Some(damage) = segment.damage.clone() else { continue };
-            match task {
-                // Rounds read blocks that they expect to be missing.
-                Task::NarrowStep(_, NarrowStep::Read) => {}
-                Task::Part { pass, .. } => match found.passes.last_mut() {
-                    Some((last, all)) if last == pass => all.merge(damage),
-                    _ => found.passes.push((*pass, damage)),
-                },
-                _ => found.probe_damage.merge(damage),
+            match found.passes.last_mut() {
+                Some((last, all)) if *last == pass => all.merge(damage),
+                _ => found.passes.push((pass, damage)),
             }
         }
         found
@@ -146,16 +143,14 @@ pub(super) struct Capacity {
 
 impl Capacity {
     /// From everything that was found.
-    pub(super) fn from_evidence(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Self {
-        let searched =
-            workload_plan.history.iter().any(|(task, _)| task.is_probe()) && !workload_plan.layout.is_folder;
-        let known = if searched {
-            ProbeSummary::from_probes(&workload_plan.layout, &workload_plan.history)
-        } else {
-            ProbeSummary::default()
+    pub(super) fn from_evidence(verification: &Verification<'_>, evidence: &Evidence) -> Self {
+        let is_searched = !verification.probes.is_empty() && !verification.layout.is_folder;
+        let known = match is_searched {
+            true => ProbeSummary::from_probes(verification),
+            false => ProbeSummary::default(),
         };
-        let last_read = workload_plan.last_read();
-        let passed = workload_plan.reads().next().is_some();
+        let last_read = verification.last_read();
+        let passed = verification.reads().next().is_some();
         let (mut checked, mut damaged, mut lost) = (0, 0, 0);
         for (_, damage) in last_read.iter().filter(|_| passed) {
             checked += damage.checked_bytes;
@@ -163,12 +158,12 @@ impl Capacity {
             lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
         }
         let intact = checked - damaged;
-        let whole = checked == workload_plan.layout.span && !workload_plan.layout.is_folder;
-        let by_extents = WorkloadPlan::extents(evidence).map(|map| device_wrap(map, &last_read));
-        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(workload_plan));
+        let whole = checked == verification.layout.span && !verification.layout.is_folder;
+        let by_extents = Verification::extents(evidence).map(|map| device_wrap(map, &last_read));
+        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(verification));
         let wraps = match by_extents {
             Some(by_extents) => by_extents.map(|wrap| wrap.at),
-            None if workload_plan.layout.is_folder => None,
+            None if verification.layout.is_folder => None,
             // A drive that holds more does not wrap around there.
             None => own_addresses.filter(|wrap| intact <= *wrap),
         };
@@ -189,12 +184,10 @@ impl Capacity {
 }
 
 /// The common divisor of all distances found in the passes.
-fn wrapped_in_passes(workload_plan: &WorkloadPlan<'_>) -> Option<u64> {
-    let reads = workload_plan
-        .history
-        .iter()
-        .filter(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. } | Task::ReadBack { .. }));
-    super::experiment::wraps_at(reads.map(|(_, segment)| *segment))
+fn wrapped_in_passes(verification: &Verification<'_>) -> Option<u64> {
+    let parts = verification.reads().map(|(_, _, segment)| segment);
+    let reads = parts.chain(verification.spot_checks.iter().copied());
+    wraps_at(reads)
 }
 
 /// The size at which the device's addresses wrap around, and the bytes that show it.

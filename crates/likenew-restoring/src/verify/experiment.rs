@@ -1,4 +1,4 @@
-//! What a verification does: tasks, their order, and the workload of each. Where something was wrong in a few places, rounds narrow
+//! The experiment of a verification: single blocks first, then everything in parts. Where something was wrong in a few places, rounds narrow
 //! that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
 
 use std::ops::Range;
@@ -7,7 +7,7 @@ use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::drive::Kind as DriveKind;
 use likenew_core::io::{DataClass, Op, Sample};
 use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
-use likenew_core::procedure::{Ended, Evidence, Plan, Steps};
+use likenew_core::procedure::{Ended, Evidence, Steps};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::stamp::Stamp;
@@ -15,28 +15,45 @@ use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::{VerifyOptions, wording};
 
-/// The tasks done.
-pub(super) struct WorkloadPlan<'a> {
+/// What a verification has done.
+pub(super) struct Verification<'a> {
     pub(super) layout: VerifyLayout,
-    pub(super) history: Vec<(Task, &'a Segment)>,
-    /// Whether no task is left.
+    /// Single blocks that were written, and read back, before everything is.
+    pub(super) probes: Vec<&'a Segment>,
+    /// What narrowed down their result: what was read back in each round.
+    rounds: Vec<(Round, &'a Segment)>,
+    /// Operation, pass, part and record of everything that the passes wrote or read.
+    parts: Vec<(Op, u32, u32, &'a Segment)>,
+    /// Some of what the first pass had written until then, read at random.
+    pub(super) spot_checks: Vec<&'a Segment>,
+    /// Whether nothing is left to do.
     pub(super) is_complete: bool,
 }
 
 /// Whether any data read back wrong.
-pub(super) fn is_damaged(segment: &Segment) -> bool {
+fn is_damaged(segment: &Segment) -> bool {
     segment.damage.as_ref().is_some_and(|damage| damage.bytes() > 0)
 }
 
-impl<'a> WorkloadPlan<'a> {
-    /// All tasks, as far as they go.
+/// Random addresses are the same for writing and reading.
+const SCATTERED_SEED: usize = 1;
+
+impl<'a> Verification<'a> {
+    /// Everything, as far as it goes.
     pub(super) fn follow(options: &VerifyOptions, span: u64, steps: &mut Steps<'a>) -> Self {
         let Evidence { geometry, identity, plan, .. } = steps.evidence();
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
         let places = boundary_offsets(span, options.block, step);
         let is_folder = identity.kind == DriveKind::Folder;
         let layout = VerifyLayout { options: options.clone(), span, key: plan.seed, step, is_folder, places };
-        let mut followed = Self { layout, history: Vec::new(), is_complete: false };
+        let mut followed = Self {
+            layout,
+            probes: Vec::new(),
+            rounds: Vec::new(),
+            parts: Vec::new(),
+            spot_checks: Vec::new(),
+            is_complete: false,
+        };
         followed.is_complete = followed.verify_all(steps).is_ok();
         if followed.is_complete && followed.needs_extents(steps.evidence()) {
             let _is_recorded = steps.probe(|| Probe::Extents);
@@ -68,8 +85,7 @@ impl<'a> WorkloadPlan<'a> {
             .reads()
             .filter(|(pass, ..)| Some(*pass) == last)
             .map(|(_, part, segment)| (vec![self.layout.part(part)], segment));
-        let probes = self.history.iter().filter(|(task, _)| task.is_probe() && last.is_none());
-        let probes = probes.map(|(_, segment)| {
+        let probes = self.probes.iter().filter(|_| last.is_none()).map(|segment| {
             let range = |sample: &Sample| sample.offset..sample.offset + sample.bytes();
             (segment.samples.iter().map(range).collect(), *segment)
         });
@@ -91,18 +107,13 @@ impl<'a> WorkloadPlan<'a> {
 
     /// Pass, part and record of everything that the passes wrote or read.
     pub(super) fn parts_of(&self, which: Op) -> impl Iterator<Item = (u32, u32, &'a Segment)> {
-        self.history.iter().filter_map(move |(task, segment)| match task {
-            Task::Part { op, pass, part } if *op == which => Some((*pass, *part, *segment)),
-            _ => None,
-        })
+        let parts = self.parts.iter().filter(move |(op, ..)| *op == which);
+        parts.map(|(_, pass, part, segment)| (*pass, *part, *segment))
     }
 
-    /// The record of this task.
-    fn take(&mut self, steps: &mut Steps<'a>, task: Task) -> Result<&'a Segment, Ended> {
-        let seed = task.seed(&steps.evidence().plan).unwrap_or_else(|| steps.seed(0));
-        let segment = steps.run(|| Workload { seed, ..self.layout.workload(&task) })?;
-        self.history.push((task, segment));
-        Ok(segment)
+    /// Pass and record of everything that the passes wrote or read, in order.
+    pub(super) fn parts(&self) -> impl Iterator<Item = (u32, &'a Segment)> {
+        self.parts.iter().map(|(_, pass, _, segment)| (*pass, *segment))
     }
 
     fn verify_all(&mut self, steps: &mut Steps<'a>) -> Result<(), Ended> {
@@ -117,7 +128,7 @@ impl<'a> WorkloadPlan<'a> {
         for pass in first..=options.passes {
             let parts = if options.read_only { self.layout.parts() } else { self.write(steps, pass)? };
             for part in 0..parts {
-                self.take(steps, Task::Part { op: Op::Read, pass, part })?;
+                self.part(steps, Op::Read, pass, part)?;
             }
             if parts < self.layout.parts() {
                 return Ok(());
@@ -128,49 +139,124 @@ impl<'a> WorkloadPlan<'a> {
 
     /// Whether the probes found damage.
     fn probes(&mut self, steps: &mut Steps<'a>) -> Result<bool, Ended> {
+        let layout = &self.layout;
+        let seed = steps.evidence().plan.seed_of(SCATTERED_SEED);
         for op in [Op::Write, Op::Read] {
-            for task in [Task::Boundaries(op), Task::Scattered(op)] {
-                self.take(steps, task)?;
-            }
+            let boundaries = || layout.at(wording::boundary_probes(op), op, &layout.places, 0);
+            self.probes.push(steps.run_seeded(boundaries)?);
+            self.probes.push(steps.run(|| Workload { seed, ..layout.scattered(op) })?);
             if op == Op::Write {
-                self.take(steps, Task::Flush)?;
+                steps.run_seeded(|| layout.flush())?;
             }
         }
-        if !self.history.iter().any(|(_, segment)| is_damaged(segment)) {
+        if !self.probes.iter().any(|segment| is_damaged(segment)) {
             return Ok(false);
         }
         // Rounds need addresses of the drive, which a folder's are not.
-        while let Some(round) = next_round(&self.layout, &self.history).filter(|_| !self.layout.is_folder) {
-            for step in round.steps() {
-                self.take(steps, Task::NarrowStep(round.clone(), *step))?;
-            }
+        while let Some(round) = self.next_round().filter(|_| !self.layout.is_folder) {
+            self.narrow(steps, round)?;
         }
         Ok(true)
+    }
+
+    /// A round of writing and reading a few blocks.
+    fn narrow(&mut self, steps: &mut Steps<'a>, round: Round) -> Result<(), Ended> {
+        let layout = &self.layout;
+        let number = self.rounds.len() as u32 + 1;
+        let pass = ROUNDS + number;
+        let name = |step| wording::narrowing(number, step);
+        steps.run_seeded(|| layout.at(name("write"), Op::Write, &round.writes, pass))?;
+        if round.flushed_below > 0 {
+            steps.run_seeded(|| {
+                let stream = layout.random(Op::Write, round.flushed_below, 0);
+                Workload::new(name("fill cache"), Until::ops(CACHE_FILL_WRITES), vec![stream])
+            })?;
+        }
+        steps.run_seeded(|| layout.flush())?;
+        let read = steps.run_seeded(|| layout.at(name("read"), Op::Read, &round.read, pass))?;
+        self.rounds.push((round, read));
+        Ok(())
+    }
+
+    fn part(&mut self, steps: &mut Steps<'a>, op: Op, pass: u32, part: u32) -> Result<(), Ended> {
+        let segment = steps.run_seeded(|| self.layout.part_of_pass(op, pass, part))?;
+        self.parts.push((op, pass, part, segment));
+        Ok(())
     }
 
     /// The number of parts to read back: all of them, unless a spot check found damage. Then a folder's
     /// written parts are read, and a drive has shown enough.
     fn write(&mut self, steps: &mut Steps<'a>, pass: u32) -> Result<u32, Ended> {
-        for part in 0..self.layout.parts() {
-            self.take(steps, Task::Part { op: Op::Write, pass, part })?;
+        let parts = self.layout.parts();
+        for part in 0..parts {
+            self.part(steps, Op::Write, pass, part)?;
             let written = part + 1;
-            if pass == 1 && written.is_power_of_two() && written < self.layout.parts() {
-                let found = is_damaged(self.take(steps, Task::ReadBack { parts: written })?);
-                if found && !self.layout.options.full {
+            if pass == 1 && written.is_power_of_two() && written < parts {
+                let found = steps.run_seeded(|| self.layout.spot_check(written))?;
+                self.spot_checks.push(found);
+                if is_damaged(found) && !self.layout.options.full {
                     if !self.layout.is_folder {
                         return Ok(0);
                     }
-                    self.take(steps, Task::Flush)?;
+                    steps.run_seeded(|| self.layout.flush())?;
                     return Ok(written);
                 }
             }
         }
-        self.take(steps, Task::Flush)?;
-        if self.layout.options.idle.0 > 0 {
-            self.take(steps, Task::Idle)?;
+        steps.run_seeded(|| self.layout.flush())?;
+        let idle = self.layout.options.idle;
+        if idle.0 > 0 {
+            steps.run_seeded(|| Workload::rest(idle))?;
         }
-        Ok(self.layout.parts())
+        Ok(parts)
     }
+
+    /// The next round, if it would show more.
+    fn next_round(&self) -> Option<Round> {
+        if self.rounds.len() >= ROUNDS_MAX {
+            return None;
+        }
+        let (layout, now) = (&self.layout, ProbeSummary::from_probes(self));
+        // The parts of a size found last time have been tested, unless the last round found it.
+        let is_tested = |parts: &Vec<u64>| {
+            self.rounds.iter().any(|(round, _)| round.flushed_below == 0 && round.read == *parts)
+        };
+        let parts = now.wraps_at.map(|wrap| parts_of(wrap, layout));
+        if let Some(read) = parts.filter(|parts| !parts.is_empty() && !is_tested(parts)) {
+            return Some(Round { writes: vec![0], read, flushed_below: 0 });
+        }
+        let places = offsets_between(now.present_until, now.absent_from?, layout);
+        let block = layout.options.block;
+        (!places.is_empty()).then(|| Round {
+            writes: places.clone(),
+            read: places,
+            flushed_below: (now.present_until - now.present_until % block).max(block),
+        })
+    }
+}
+
+/// What a round writes and reads.
+struct Round {
+    writes: Vec<u64>,
+    read: Vec<u64>,
+    /// Blocks are written below this address to push earlier writes out of a cache; 0 for none.
+    flushed_below: u64,
+}
+
+/// The addresses that a verification uses.
+#[derive(Clone, Debug)]
+pub(super) struct VerifyLayout {
+    pub(super) options: VerifyOptions,
+    /// Bytes to verify.
+    pub(super) span: u64,
+    /// The run's key.
+    pub(super) key: u64,
+    /// Addresses are multiples of this; in a folder, of the block, because no I/O may cross the end of a
+    /// file.
+    pub(super) step: u64,
+    /// Whether addresses are those of files in the free space of a folder.
+    pub(super) is_folder: bool,
+    pub(super) places: Vec<u64>,
 }
 
 /// Random reads of a spot check.
@@ -206,51 +292,47 @@ impl VerifyLayout {
         Workload::new("flush", Until::ops(1), vec![stream])
     }
 
-    /// The workload of a task.
-    pub(super) fn workload(&self, task: &Task) -> Workload {
-        let VerifyOptions { depth, probes, idle, .. } = self.options;
-        let within = |end| AccessPattern::Random(Region::bytes(0..end));
-        match task {
-            Task::Boundaries(op) => self.at(wording::boundary_probes(*op), *op, &self.places, 0),
-            Task::Scattered(op) => {
-                let stream = self.stream(*op, within(self.span), depth, 0);
-                let workload =
-                    Workload::new(wording::random_probes(*op), Until::ops(probes.into()), vec![stream]);
-                Workload { samples: probes, ..workload }
-            }
-            Task::NarrowStep(round, step) => {
-                let pass = ROUNDS + round.number;
-                let name = |step| wording::narrowing(round.number, step);
-                match step {
-                    NarrowStep::Write => self.at(name("write"), Op::Write, &round.writes, pass),
-                    NarrowStep::Read => self.at(name("read"), Op::Read, &round.read, pass),
-                    NarrowStep::Flush => self.flush(),
-                    NarrowStep::FillCache => {
-                        let end = round.flushed_below;
-                        let stream = self.stream(Op::Write, within(end), depth, 0);
-                        Workload::new(name("fill cache"), Until::ops(CACHE_FILL_WRITES), vec![stream])
-                    }
-                }
-            }
-            Task::Flush => self.flush(),
-            Task::Part { op, pass, part } => {
-                let range = self.part(*part);
-                let bytes = range.end - range.start;
-                let name = wording::part(*pass, self.options.passes, part + 1, *op);
-                let place = AccessPattern::Sequential(Region::bytes(range));
-                Workload::new(name, Until::bytes(bytes), vec![self.stream(*op, place, depth, *pass)])
-            }
-            Task::ReadBack { parts } => {
-                let end = self.part(parts - 1).end;
-                let name = wording::spot_check(end);
-                Workload::new(
-                    name,
-                    Until::ops(SPOT_CHECK_READS),
-                    vec![self.stream(Op::Read, within(end), depth, 1)],
-                )
-            }
-            Task::Idle => Workload::rest(idle),
+    /// Random addresses below an end.
+    fn random(&self, op: Op, end: u64, pass: u32) -> Stream {
+        let place = AccessPattern::Random(Region::bytes(0..end));
+        self.stream(op, place, self.options.depth, pass)
+    }
+
+    fn scattered(&self, op: Op) -> Workload {
+        let samples = self.options.probes;
+        let stream = self.random(op, self.span, 0);
+        Workload {
+            samples,
+            ..Workload::new(wording::random_probes(op), Until::ops(samples.into()), vec![stream])
         }
+    }
+
+    fn part_of_pass(&self, op: Op, pass: u32, part: u32) -> Workload {
+        let range = self.part(part);
+        let bytes = range.end - range.start;
+        let name = wording::part(pass, self.options.passes, part + 1, op);
+        let place = AccessPattern::Sequential(Region::bytes(range));
+        Workload::new(name, Until::bytes(bytes), vec![self.stream(op, place, self.options.depth, pass)])
+    }
+
+    /// Reads some of what was written, at random, up to this part.
+    fn spot_check(&self, parts: u32) -> Workload {
+        let end = self.part(parts - 1).end;
+        let stream = self.random(Op::Read, end, 1);
+        Workload::new(wording::spot_check(end), Until::ops(SPOT_CHECK_READS), vec![stream])
+    }
+
+    /// Parts of a pass: the number asked for, each of one block at least.
+    pub(super) fn parts(&self) -> u32 {
+        (self.span / self.options.block).min(u64::from(self.options.parts)) as u32
+    }
+
+    /// The addresses of a part: whole blocks, except at the end of the last one.
+    pub(super) fn part(&self, part: u32) -> Range<u64> {
+        let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
+        let start = |part: u64| blocks * part / parts * self.options.block;
+        let next = u64::from(part) + 1;
+        start(part.into())..if next == parts { self.span } else { start(next) }
     }
 }
 
@@ -272,26 +354,21 @@ const MISSING_LEAST: usize = 3;
 const THERE_SHARE: usize = 20;
 /// Places tried at once, so that each round leaves a sixteenth.
 const PLACES: u64 = 15;
-const ROUNDS_MAX: u32 = 16;
+const ROUNDS_MAX: usize = 16;
 /// A drive that wraps around at `n` bytes and is found to do so at a multiple of it is tested for these
 /// parts.
 const PARTS: [u64; 8] = [2, 3, 5, 7, 11, 13, 17, 19];
 
 impl ProbeSummary {
     /// From every single block that was read.
-    pub(super) fn from_probes(layout: &VerifyLayout, history: &[(Task, &Segment)]) -> Self {
-        let reads: Vec<&(Task, &Segment)> = history
-            .iter()
-            .filter(|(task, _)| task.is_probe() || matches!(task, Task::NarrowStep(_, NarrowStep::Read)))
-            .filter(|(_, segment)| segment.damage.is_some())
-            .collect();
-        let wraps_at = wraps_at(reads.iter().map(|(_, segment)| *segment));
+    pub(super) fn from_probes(verification: &Verification<'_>) -> Self {
+        let Verification { layout, probes, rounds, .. } = verification;
+        let wraps_at = wraps_at(probes.iter().chain(rounds.iter().map(|(_, read)| read)).copied());
         let round = wraps_at.unwrap_or(layout.span);
         let (mut there, mut gone) = (Vec::new(), Vec::new());
         // Places read to find the first block there were never written, so nothing can be missing from them.
-        let asked_back =
-            |task: &Task| !matches!(task, Task::NarrowStep(round, _) if round.writes != round.read);
-        for (_, segment) in reads.iter().filter(|(task, _)| asked_back(task)) {
+        let written = rounds.iter().filter(|(round, _)| round.writes == round.read).map(|(_, read)| read);
+        for segment in probes.iter().chain(written).filter(|segment| segment.damage.is_some()) {
             for sample in &segment.samples {
                 let end = sample.offset + sample.bytes();
                 let found = ranges(segment).find(|range| range.from < end && sample.offset < range.to);
@@ -336,41 +413,6 @@ pub(super) fn divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { divisor(b, a % b) }
 }
 
-/// The next round, if it would show more.
-pub(super) fn next_round(layout: &VerifyLayout, history: &[(Task, &Segment)]) -> Option<Round> {
-    let rounds: Vec<&Round> = history
-        .iter()
-        .filter_map(|(task, _)| match task {
-            Task::NarrowStep(round, NarrowStep::Read) => Some(round),
-            _ => None,
-        })
-        .collect();
-    let number = rounds.len() as u32 + 1;
-    if number > ROUNDS_MAX {
-        return None;
-    }
-    let now = ProbeSummary::from_probes(layout, history);
-    // The parts of a size found last time have been tested, unless the last round found it.
-    let asked = |wrap: u64| {
-        rounds.iter().any(|round| round.flushed_below == 0 && round.read == parts_of(wrap, layout))
-    };
-    let wrap = now.wraps_at.map(|wrap| (wrap, parts_of(wrap, layout)));
-    if let Some((wrap, read)) = wrap
-        && !read.is_empty()
-        && !asked(wrap)
-    {
-        return Some(Round { number, writes: vec![0], read, flushed_below: 0 });
-    }
-    let places = offsets_between(now.present_until, now.absent_from?, layout);
-    (!places.is_empty()).then(|| Round {
-        number,
-        writes: places.clone(),
-        read: places,
-        flushed_below: (now.present_until - now.present_until % layout.options.block)
-            .max(layout.options.block),
-    })
-}
-
 /// Where the first block would be found again if the drive wrapped around at a part of this size.
 fn parts_of(wrap: u64, layout: &VerifyLayout) -> Vec<u64> {
     let block = layout.options.block;
@@ -405,103 +447,6 @@ fn offsets_between(present_until: u64, absent_from: u64, layout: &VerifyLayout) 
         apart
     });
     places
-}
-
-/// One task, which is one workload.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Task {
-    /// The first address, the last, and one at each usual size of drives.
-    Boundaries(Op),
-    /// Random addresses.
-    Scattered(Op),
-    /// A round that narrows down the result of the probes.
-    NarrowStep(Round, NarrowStep),
-    /// Makes all writes durable.
-    Flush,
-    /// One part of a pass.
-    Part { op: Op, pass: u32, part: u32 },
-    /// Reads some of what was written, at random, up to this part.
-    ReadBack { parts: u32 },
-    /// Leaves the drive idle.
-    Idle,
-}
-
-/// The steps of a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NarrowStep {
-    Write,
-    /// Writes enough elsewhere to push the last writes out of a small cache.
-    FillCache,
-    Flush,
-    Read,
-}
-
-/// A round of writing and reading a few blocks.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Round {
-    /// From 1.
-    pub(super) number: u32,
-    pub(super) writes: Vec<u64>,
-    pub(super) read: Vec<u64>,
-    /// Blocks are written below this address to push earlier writes out of a cache; 0 for none.
-    pub(super) flushed_below: u64,
-}
-
-impl Round {
-    /// Its steps.
-    pub(super) fn steps(&self) -> &'static [NarrowStep] {
-        if self.flushed_below == 0 {
-            &[NarrowStep::Write, NarrowStep::Flush, NarrowStep::Read]
-        } else {
-            &[NarrowStep::Write, NarrowStep::FillCache, NarrowStep::Flush, NarrowStep::Read]
-        }
-    }
-}
-
-/// The addresses that a verification uses.
-#[derive(Clone, Debug)]
-pub(super) struct VerifyLayout {
-    pub(super) options: VerifyOptions,
-    /// Bytes to verify.
-    pub(super) span: u64,
-    /// The run's key.
-    pub(super) key: u64,
-    /// Addresses are multiples of this; in a folder, of the block, because no I/O may cross the end of a
-    /// file.
-    pub(super) step: u64,
-    /// Whether addresses are those of files in the free space of a folder.
-    pub(super) is_folder: bool,
-    pub(super) places: Vec<u64>,
-}
-
-/// Random addresses are the same for writing and reading.
-const SCATTERED_SEED: usize = 1;
-
-impl Task {
-    /// The seed, if it is not the workload's own number.
-    pub(super) fn seed(&self, plan: &Plan) -> Option<u64> {
-        matches!(self, Self::Scattered(_)).then(|| plan.seed_of(SCATTERED_SEED))
-    }
-
-    /// Whether it is part of the search before everything is written.
-    pub(super) fn is_probe(&self) -> bool {
-        matches!(self, Self::Boundaries(_) | Self::Scattered(_))
-    }
-}
-
-impl VerifyLayout {
-    /// Parts of a pass: the number asked for, each of one block at least.
-    pub(super) fn parts(&self) -> u32 {
-        (self.span / self.options.block).min(u64::from(self.options.parts)) as u32
-    }
-
-    /// The addresses of a part: whole blocks, except at the end of the last one.
-    pub(super) fn part(&self, part: u32) -> Range<u64> {
-        let (blocks, parts) = (self.span / self.options.block, u64::from(self.parts()));
-        let start = |part: u64| blocks * part / parts * self.options.block;
-        let next = u64::from(part) + 1;
-        start(part.into())..if next == parts { self.span } else { start(next) }
-    }
 }
 
 /// Addresses of probes at 0, at every usual size of drives (powers of two and decimal sizes), and at the end.

@@ -15,30 +15,29 @@ use serde::Serialize;
 
 use super::VerifyOptions;
 use super::damage::{Capacity, DamageSummary, Unreadable};
-use super::experiment::Task;
-use super::experiment::WorkloadPlan;
+use super::experiment::Verification;
 use super::wording::{self, Doubt, Subject};
 use crate::site::{add_failed_ios, has_failed, likenew, loss_of_writing};
 
 /// From the evidence, however little it is.
 pub(super) fn findings(
     options: &VerifyOptions,
-    workload_plan: &WorkloadPlan<'_>,
+    verification: &Verification<'_>,
     evidence: &Evidence,
 ) -> Findings {
     let mut findings = Findings::default();
-    if workload_plan.history.is_empty() {
+    if evidence.segments.is_empty() {
         findings.summary = wording::not_begun();
         return findings;
     }
-    let capacity = Capacity::from_evidence(workload_plan, evidence);
-    let found = DamageSummary::collect(workload_plan);
+    let capacity = Capacity::from_evidence(verification, evidence);
+    let found = DamageSummary::collect(verification);
     let has_failed = has_failed(&evidence.segments);
     let Conclusion { summary, answers, total } =
-        conclude(workload_plan, evidence, &capacity, &found, has_failed);
+        conclude(verification, evidence, &capacity, &found, has_failed);
     let unreadable = found.unreadable();
-    let rows = rows(workload_plan);
-    let speeds = speeds(workload_plan, &rows);
+    let rows = rows(verification);
+    let speeds = speeds(verification, &rows);
     let listed = |answer: &&Answer| match has_failed && total.bytes() == 0 {
         // The summary is about failed I/Os and what of them could not be read.
         true => answer.id == wording::CAPACITY,
@@ -108,12 +107,12 @@ impl PartRow {
 }
 
 /// All parts, as they were written and read back.
-pub(super) fn rows(workload_plan: &WorkloadPlan<'_>) -> Vec<PartRow> {
+pub(super) fn rows(verification: &Verification<'_>) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = [Op::Write, Op::Read]
         .into_iter()
         .flat_map(|op| {
-            workload_plan.parts_of(op).map(move |(pass, part, segment)| {
-                PartRow::new(op, pass, part, workload_plan.layout.part(part).start, segment)
+            verification.parts_of(op).map(move |(pass, part, segment)| {
+                PartRow::new(op, pass, part, verification.layout.part(part).start, segment)
             })
         })
         .collect();
@@ -135,11 +134,11 @@ pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
 }
 
 /// Mean speed of each operation over all passes, with the speed and offset of its slowest part.
-pub(super) fn speeds(workload_plan: &WorkloadPlan<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
+pub(super) fn speeds(verification: &Verification<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
     let slowest = slowest(rows);
     let of = |op| {
         let parts = || {
-            workload_plan
+            verification
                 .parts_of(op)
                 .map(|(_, _, segment)| segment)
                 .filter(|segment| segment.bytes_per_s().is_some())
@@ -176,7 +175,7 @@ pub(super) struct Conclusion {
 
 /// The subject and the evidence of a verification.
 struct Case<'a> {
-    workload_plan: &'a WorkloadPlan<'a>,
+    verification: &'a Verification<'a>,
     evidence: &'a Evidence,
     capacity: &'a Capacity,
     total: Damage,
@@ -191,13 +190,13 @@ struct Case<'a> {
 
 /// From everything that was found.
 pub(super) fn conclude(
-    workload_plan: &WorkloadPlan<'_>,
+    verification: &Verification<'_>,
     evidence: &Evidence,
     capacity: &Capacity,
     damage: &DamageSummary,
     has_failed: bool,
 ) -> Conclusion {
-    let layout = &workload_plan.layout;
+    let layout = &verification.layout;
     let mut total = damage.total();
     if let Some((_, last)) = damage.passes.last().filter(|(_, last)| layout.is_folder && last.bytes() > 0) {
         // In a folder each byte counts once, and a spot check has read some of them before.
@@ -209,7 +208,7 @@ pub(super) fn conclude(
         _ => (Subject::Beginning, evidence.geometry.capacity),
     };
     let case = Case {
-        workload_plan,
+        verification,
         evidence,
         capacity,
         total,
@@ -226,7 +225,7 @@ pub(super) fn conclude(
 impl Case<'_> {
     fn with_damage(&self) -> (String, Vec<Answer>) {
         let (damage_summary, integrity) =
-            wording::damaged(self.subject, self.workload_plan.layout.span, &self.total, self.first);
+            wording::damaged(self.subject, self.verification.layout.span, &self.total, self.first);
         match self.counterfeit_limit() {
             Some(most) => {
                 let (summary, capacity) =
@@ -254,7 +253,7 @@ impl Case<'_> {
                 (summary, self.advise_more(answer, doubt))
             }
             None => {
-                let read_only = self.workload_plan.layout.options.read_only;
+                let read_only = self.verification.layout.options.read_only;
                 wording::holds_all(self.subject, self.claimed, compared, read_only)
             }
         };
@@ -279,25 +278,25 @@ impl Case<'_> {
     }
 
     fn ended_early(&self, answer: Answer) -> Answer {
-        let plan = self.workload_plan;
+        let plan = self.verification;
         let read_all = plan.last_part_read().is_some_and(|part| part + 1 == plan.layout.parts());
         if !plan.is_complete || read_all {
             return answer;
         }
-        let ios =
-            plan.history.iter().map(|(_, segment)| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+        let segments = self.evidence.segments.iter();
+        let ios = segments.map(|segment| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
         wording::ended_early(answer, ios)
     }
 
     /// Bytes that read back as written, each once; of probes as often as they were read.
     fn intact(&self) -> u64 {
-        let has_passed = self.workload_plan.reads().next().is_some();
+        let has_passed = self.verification.reads().next().is_some();
         if has_passed { self.capacity.intact_bytes } else { self.total.checked_bytes - self.total.bytes() }
     }
 
     /// Bytes of a read.
     fn block(&self) -> u64 {
-        self.workload_plan.layout.options.block
+        self.verification.layout.options.block
     }
 
     /// A simulated drive has no cable.
@@ -329,7 +328,7 @@ impl Case<'_> {
     /// How long writing and reading back so many bytes takes, at the speed of the parts of this run.
     fn time_of_all(&self, bytes: u64) -> Option<Nanos> {
         let seconds = |op: Op| {
-            let parts = self.workload_plan.parts_of(op).map(|(_, _, segment)| segment);
+            let parts = self.verification.parts_of(op).map(|(_, _, segment)| segment);
             let usable = parts.filter(|segment| segment.bytes_per_s().is_some());
             let (moved, elapsed) = usable.fold((0, 0.0), |(moved, elapsed), segment| {
                 (moved + segment.bytes(op), elapsed + segment.elapsed().as_secs_f64())
@@ -341,7 +340,7 @@ impl Case<'_> {
 
     /// Why a drive without damage may still not hold everything.
     fn capacity_doubt(&self) -> Option<Doubt> {
-        let (plan, layout) = (self.workload_plan, &self.workload_plan.layout);
+        let (plan, layout) = (self.verification, &self.verification.layout);
         if !plan.is_complete || plan.reads().next().is_none() {
             return Some(if layout.options.quick { Doubt::ProbesOnly } else { Doubt::Unfinished });
         }
@@ -351,13 +350,13 @@ impl Case<'_> {
 
     /// Why the data compared may not come from the medium.
     fn integrity_doubt(&self) -> Option<Doubt> {
-        let is_unfinished = !self.workload_plan.is_complete && !self.workload_plan.layout.options.quick;
+        let is_unfinished = !self.verification.is_complete && !self.verification.layout.options.quick;
         self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
     }
 
     /// Data that could not be read was not compared.
     fn unread(&self) -> Option<Doubt> {
-        let plan = self.workload_plan;
+        let plan = self.verification;
         let asked: u64 = plan
             .reads()
             .map(|(_, part, _)| {
@@ -379,10 +378,9 @@ impl Case<'_> {
         if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains(wording::THROUGH_PAGE_CACHE)) {
             return Some(Doubt::PageCache);
         }
-        let layout = &self.workload_plan.layout;
+        let layout = &self.verification.layout;
         let (span, cache) = (layout.span, layout.options.cache);
-        let history = &self.workload_plan.history;
-        let rereads = history.iter().any(|(task, _)| matches!(task, Task::Part { op: Op::Read, .. }));
+        let rereads = self.verification.reads().next().is_some();
         (span < cache && !layout.options.read_only && rereads).then_some(Doubt::DriveCache { span, cache })
     }
 }
