@@ -186,7 +186,7 @@ impl<'a> DiagnosedCheck<'a> {
 
     /// The metric that heads the answers: of those that are a problem, the one that fell farthest.
     pub(crate) fn worst_metric(&self) -> Option<Metric> {
-        answers::worst_metric(&self.case(), self.diagnosis())
+        self.answers(&self.case()).worst_shortfall().map(|worst| worst.metric)
     }
 
     /// Sustained write speed by the closest reference, in bytes per second; the link is none, as it says nothing of the
@@ -242,9 +242,8 @@ impl<'a> DiagnosedCheck<'a> {
         self.results.evidence.identity.kind != Kind::Simulated && !is_of_catalog
     }
 
-    pub(crate) fn findings(&self) -> Findings {
+    fn answers<'b>(&'b self, case: &'b Case<'_>) -> Answers<'b> {
         let CheckResults { evidence, past, .. } = self.results;
-        let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
         let old = past.observations.iter().find_map(|observation| {
             match (&observation.probe, &observation.result) {
                 (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
@@ -252,19 +251,23 @@ impl<'a> DiagnosedCheck<'a> {
                 _ => None,
             }
         });
-        let not_written = options.obstacle(evidence);
-        let answers = Answers {
-            case: &case,
-            diagnosis,
-            baseline_date: options.baseline_date.as_deref(),
-            catalog_match: options.catalog_match.as_ref(),
+        Answers {
+            case,
+            diagnosis: self.diagnosis(),
+            baseline_date: self.options.baseline_date.as_deref(),
+            catalog_match: self.options.catalog_match.as_ref(),
             old,
-            not_written: not_written.as_deref(),
-            is_thorough: options.thorough,
+            not_written: self.options.obstacle(evidence),
+            is_thorough: self.options.thorough,
             longest_stall: self.results.longest_stall(),
             pauses: self.results.pauses(),
-        };
-        let mut findings = answers.findings();
+        }
+    }
+
+    pub(crate) fn findings(&self) -> Findings {
+        let CheckResults { evidence, past, .. } = self.results;
+        let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
+        let mut findings = self.answers(&case).findings();
         if has_failed(past.segments) && !findings.found_problem() {
             // Failed I/Os become the summary; beside them, speeds are no news.
             findings.summary.clear();

@@ -19,6 +19,7 @@ use likenew_diagnosis::{
 use likenew_procedure_support::series::speed;
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
+use crate::site::{add_series, add_table};
 use outcome::{Change, Effect, Measure, StepOutcome, changes};
 use passes::WritePass;
 use step::{Attempt, SlowWrites, StepContext, Trial, implementation};
@@ -304,15 +305,10 @@ impl Recondition {
         } else {
             self.put_answers(&context, &history, &finished_steps, &mut findings);
         }
-        outcome::put(
-            &mut findings,
-            [
-                ("before_and_after", outcome::change_rows(&finished_steps)),
-                ("steps", outcome::step_rows(&finished_steps)),
-                ("passes", attempts.iter().flat_map(outcome::pass_rows).collect()),
-                ("step_plan", step_plan(&context, &history)),
-            ],
-        );
+        add_table(&mut findings, "before_and_after", outcome::change_rows(&finished_steps));
+        add_table(&mut findings, "steps", outcome::step_rows(&finished_steps));
+        add_table(&mut findings, "passes", attempts.iter().flat_map(outcome::pass_rows));
+        add_table(&mut findings, "step_plan", step_plan(&context, &history));
         findings.overview.series = has_passes(attempts).then(|| "passes".into());
         draw(attempts, &mut findings);
         findings
@@ -559,9 +555,7 @@ fn draw(attempts: &[Attempt<'_>], findings: &mut Findings) {
         .enumerate()
         .map(|(index, points)| Line::new(wording::pass_name(index + 1), points))
         .collect();
-    if !lines.is_empty() {
-        let x = Axis::new(wording::PASSES_AXIS, "bytes");
-        let series = Series::new(wording::PASSES_TITLE, Shape::Line, x, speed()).lines(lines);
-        findings.series.insert("passes".to_owned(), series);
-    }
+    let x = Axis::new(wording::PASSES_AXIS, "bytes");
+    let series = Series::new(wording::PASSES_TITLE, Shape::Line, x, speed()).lines(lines);
+    add_series(findings, "passes", series);
 }

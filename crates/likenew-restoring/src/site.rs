@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::findings::{Findings, Loss, Standing};
+use likenew_core::findings::{Findings, Loss, Row, Series, Standing};
 use likenew_core::fix::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
@@ -74,6 +74,22 @@ pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
     match evidence.identity.kind {
         Kind::Folder | Kind::Simulated => Loss::Nothing,
         _ => Loss::Everything,
+    }
+}
+
+/// Adds a table, if it has rows.
+pub(crate) fn add_table(findings: &mut Findings, name: &str, rows: impl IntoIterator<Item = Row>) {
+    let rows: Vec<Row> = rows.into_iter().collect();
+    if !rows.is_empty() {
+        findings.tables.insert(name.to_owned(), rows);
+    }
+}
+
+/// Adds the lines of a plot that have points, if any has.
+pub(crate) fn add_series(findings: &mut Findings, name: &str, mut series: Series) {
+    series.lines.retain(|line| !line.points.is_empty());
+    if !series.lines.is_empty() {
+        findings.series.insert(name.to_owned(), series);
     }
 }
 

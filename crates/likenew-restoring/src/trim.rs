@@ -15,7 +15,7 @@ use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use crate::site::add_failed_ios;
+use crate::site::{add_failed_ios, add_table};
 use answers::conclude;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
@@ -162,15 +162,10 @@ impl Trim {
             table: (!steps.is_empty()).then(|| wording::step_table(&steps)),
             ..Overview::default()
         };
-        let mut table = |name: &str, rows: Vec<_>| {
-            if !rows.is_empty() {
-                findings.tables.insert(name.to_owned(), rows);
-            }
-        };
-        table("steps", steps.iter().map(row).collect());
-        table("worth", worth.rows());
-        table("layers", trim_evidence.layers().iter().map(answers::layer_row).collect());
-        table("worth_passes", worth.pass_rows());
+        add_table(&mut findings, "steps", steps.iter().map(row));
+        add_table(&mut findings, "worth", worth.rows());
+        add_table(&mut findings, "layers", trim_evidence.layers().iter().map(answers::layer_row));
+        add_table(&mut findings, "worth_passes", worth.pass_rows());
         answers::draw(&mut findings, trim_evidence, worth);
         findings
     }

@@ -10,6 +10,7 @@ use likenew_procedure_support::series::{axis, speed};
 use super::experiment::PLACES;
 use super::results::{CheckResults, pairs, rates_by_bytes};
 use super::wording::{self, Rated, workload_names as names};
+use crate::site::{add_series, add_table};
 
 /// Adds the tables that have rows.
 pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
@@ -34,17 +35,11 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
             }
         })
     });
-    for (name, rows) in [
-        ("causes", named().map(cause_row).collect::<Vec<_>>()),
-        ("metrics", metrics.map(|(metric, measured)| metric_row(case, *metric, *measured)).collect()),
-        ("indicators", indicators.collect()),
-        ("fixes", fixes.collect()),
-        ("evidence", evidence.collect()),
-    ] {
-        if !rows.is_empty() {
-            findings.tables.insert(name.to_owned(), rows);
-        }
-    }
+    add_table(findings, "causes", named().map(cause_row));
+    add_table(findings, "metrics", metrics.map(|(metric, measured)| metric_row(case, *metric, *measured)));
+    add_table(findings, "indicators", indicators);
+    add_table(findings, "fixes", fixes);
+    add_table(findings, "evidence", evidence);
 }
 
 fn cause_row(found: &FoundCause) -> Row {
@@ -105,12 +100,8 @@ pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
         Some(Line::new(name, rates_by_bytes(segment).into_iter().enumerate().map(point).collect()))
     });
     let writes = Series::new(wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), speed());
-    for (name, mut series) in [("reads", reads.lines(lines)), ("writes", writes.lines(written))] {
-        series.lines.retain(|line| !line.points.is_empty());
-        if !series.lines.is_empty() {
-            findings.series.insert(name.to_owned(), series);
-        }
-    }
+    add_series(findings, "reads", reads.lines(lines));
+    add_series(findings, "writes", writes.lines(written));
 }
 
 /// Share of the rated speed from which nothing needs explaining. Chosen: measurements vary by a few percent.

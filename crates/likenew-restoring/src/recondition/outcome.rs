@@ -1,7 +1,7 @@
 //! What each step did and changed: the same check before and after it, how much each metric changed, and whether that is more than
 //! repeating the check would give. The overall result, and the tables.
 
-use likenew_core::findings::{Answer, Findings, Loss, Row};
+use likenew_core::findings::{Answer, Loss, Row};
 use likenew_core::fix::FixReport;
 use likenew_core::io::Op;
 use likenew_core::quantity::Rate;
@@ -536,15 +536,6 @@ pub(super) fn not_run_reason(
         (Some(doubt), _) => wording::only_if_asked(&doubt, &command()),
         (None, Some(named)) if named != name => wording::other_step_named(named),
         (None, _) => wording::GENTLER_FIRST.into(),
-    }
-}
-
-/// Adds the tables that have rows.
-pub(super) fn put(findings: &mut Findings, tables: impl IntoIterator<Item = (&'static str, Vec<Row>)>) {
-    for (name, rows) in tables {
-        if !rows.is_empty() {
-            findings.tables.insert(name.to_owned(), rows);
-        }
     }
 }
 

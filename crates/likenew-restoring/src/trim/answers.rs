@@ -11,7 +11,7 @@ use likenew_procedure_support::series::{axis, speed};
 use super::TrimOptions;
 use super::trim_evidence::{Outcome, TrimEvidence, TrimStep, Worth};
 use super::wording::{self, Doubt};
-use crate::site::likenew;
+use crate::site::{add_series, likenew};
 
 /// The headline, and every answer, most important first.
 pub(super) fn conclude(
@@ -166,21 +166,12 @@ const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
 
 /// Draws the charts that have data.
 pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: &Worth<'_>) {
-    let lines: Vec<Line> = [(wording::WITHOUT, false), (wording::WITH, true)]
-        .into_iter()
-        .filter_map(|(name, trimmed)| {
-            let speeds = worth.speeds(trimmed);
-            let points = speeds.into_iter().enumerate().map(|(index, speed)| [index as f64 + 1.0, speed]);
-            let points: Vec<[f64; 2]> = points.collect();
-            (!points.is_empty()).then(|| Line::new(name, points))
-        })
-        .collect();
-    if !lines.is_empty() {
-        findings.series.insert(
-            "worth".to_owned(),
-            Series::new(wording::EFFECT_TITLE, Shape::Line, axis("pass", ""), speed()).lines(lines),
-        );
-    }
+    let lines = [(wording::WITHOUT, false), (wording::WITH, true)].map(|(name, trimmed)| {
+        let speeds = worth.speeds(trimmed).into_iter().enumerate();
+        Line::new(name, speeds.map(|(index, speed)| [index as f64 + 1.0, speed]).collect())
+    });
+    let effect = Series::new(wording::EFFECT_TITLE, Shape::Line, axis("pass", ""), speed()).lines(lines);
+    add_series(findings, "worth", effect);
     let Some(Ok(result)) = trim_evidence.read_back else { return };
     if result.probes_kept_ns.is_empty() {
         return;
@@ -198,5 +189,5 @@ pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, wo
     let picture =
         Series::new(wording::LATENCY_TITLE, Shape::Line, axis("percentile", "%"), axis("latency", "ns"))
             .lines(lines);
-    findings.series.insert("probes".to_owned(), picture);
+    add_series(findings, "probes", picture);
 }

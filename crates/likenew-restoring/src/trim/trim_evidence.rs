@@ -80,22 +80,20 @@ impl<'e> TrimEvidence<'e> {
     }
 
     pub(super) fn put_claims(&mut self, result: &'e ProbeResult) {
-        match result {
-            ProbeResult::TrimClaims(claims) => self.claims = Some(Ok(claims)),
-            ProbeResult::Unknown(reason) => self.claims = Some(Err(reason)),
-            _ => {}
-        }
+        self.claims = match result {
+            ProbeResult::TrimClaims(claims) => Some(Ok(claims)),
+            ProbeResult::Unknown(reason) => Some(Err(reason)),
+            _ => None,
+        };
     }
 
     pub(super) fn put_read_back(&mut self, result: &'e ProbeResult) {
-        match result {
-            ProbeResult::TrimReadBack(result) => {
-                self.read_back = Some(Ok(result));
-                self.refusal = result.sent.refusal.as_deref();
-            }
-            ProbeResult::Unknown(reason) => self.read_back = Some(Err(reason)),
-            _ => {}
-        }
+        self.read_back = match result {
+            ProbeResult::TrimReadBack(result) => Some(Ok(result)),
+            ProbeResult::Unknown(reason) => Some(Err(reason)),
+            _ => None,
+        };
+        self.refusal = self.read_back.and_then(|result| result.ok()?.sent.refusal.as_deref());
     }
 
     pub(super) fn put_release(&mut self, result: &'e ProbeResult) {

@@ -7,7 +7,6 @@ use std::ops::Range;
 
 use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::findings::Row;
-use likenew_core::io::Op;
 use likenew_core::probe::ExtentMap;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;

@@ -137,18 +137,19 @@ pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
 pub(super) fn speeds(verification: &Verification<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
     let slowest = slowest(rows);
     let of = |op| {
-        let parts = || {
-            verification
-                .parts_of(op)
-                .map(|(_, _, segment)| segment)
-                .filter(|segment| segment.bytes_per_s().is_some())
-        };
-        let bytes: u64 = parts().map(|segment| segment.bytes(op)).sum();
-        let elapsed_s: f64 = parts().map(|segment| segment.elapsed().as_secs_f64()).sum();
         let slowest = slowest.iter().find(|row| row.op == op)?;
+        let (bytes, elapsed_s) = moved(verification, op);
         Some((op, bytes as f64 / elapsed_s, slowest.bytes_per_s?, slowest.offset_bytes))
     };
     [Op::Write, Op::Read].into_iter().filter_map(of).collect()
+}
+
+/// Bytes that all parts have moved, and the seconds that it took, where that is known.
+fn moved(verification: &Verification<'_>, op: Op) -> (u64, f64) {
+    let parts = verification.parts_of(op).map(|(_, _, segment)| segment);
+    parts.filter(|segment| segment.bytes_per_s().is_some()).fold((0, 0.0), |(moved, elapsed), segment| {
+        (moved + segment.bytes(op), elapsed + segment.elapsed().as_secs_f64())
+    })
 }
 
 /// Speed along the addresses, each pass a line.
@@ -328,11 +329,7 @@ impl Case<'_> {
     /// How long writing and reading back so many bytes takes, at the speed of the parts of this run.
     fn time_of_all(&self, bytes: u64) -> Option<Nanos> {
         let seconds = |op: Op| {
-            let parts = self.verification.parts_of(op).map(|(_, _, segment)| segment);
-            let usable = parts.filter(|segment| segment.bytes_per_s().is_some());
-            let (moved, elapsed) = usable.fold((0, 0.0), |(moved, elapsed), segment| {
-                (moved + segment.bytes(op), elapsed + segment.elapsed().as_secs_f64())
-            });
+            let (moved, elapsed) = moved(self.verification, op);
             (moved > 0).then(|| bytes as f64 * elapsed / moved as f64)
         };
         Some(Nanos::from_secs_f64(seconds(Op::Write)? + seconds(Op::Read)?))
