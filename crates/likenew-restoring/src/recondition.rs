@@ -1,15 +1,17 @@
 //! Restores a drive with the gentlest step that works, and proves it: the same check before and after.
 
+mod comparison;
 mod outcome;
 mod passes;
 mod recondition_options;
 mod refresh;
 mod step;
+mod step_name;
 mod wording;
 
 use likenew_core::drive::Identity;
 use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Loss, Overview, Row, Series, Shape};
-use likenew_core::fix::ActionKind;
+use likenew_core::fix::{ActionKind, Fix};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, PastSteps, Procedure, Step, Steps};
@@ -20,13 +22,15 @@ use likenew_procedure_support::series::speed;
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
 use crate::site::{add_series, add_table};
-use outcome::{Change, Effect, Measure, StepOutcome, changes};
-use passes::WritePass;
-use step::{Attempt, SlowWrites, StepContext, Trial, implementation};
+use comparison::{Change, Effect, Measure, changes};
+use outcome::StepOutcome;
+use passes::{Overwrite, OverwriteAll, Rewrite};
+use refresh::Refresh;
+use step::{Attempt, ReconditionStep, SlowWrites, StepContext, Trial, WritePass, apply};
 use wording::{PlanLine, StepLine};
 
 pub use recondition_options::{Erase, ReconditionOptions};
-pub use step::StepName;
+pub use step_name::StepName;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -93,7 +97,7 @@ impl Recondition {
                 let context = self.context(steps.evidence(), steps.past(), &history.checks);
                 let Some(name) = self.choose(&context, history) else { return Ok(()) };
                 let mut attempt = Attempt::new(name, context, history.checks.len(), steps.past());
-                let end = attempt.run(steps);
+                let end = attempt.run(implementation(name), steps);
                 let (is_begun, has_run) = (attempt.is_begun(), attempt.has_run());
                 history.attempts.extend(is_begun.then_some(attempt));
                 end?;
@@ -558,4 +562,44 @@ fn draw(attempts: &[Attempt<'_>], findings: &mut Findings) {
     let x = Axis::new(wording::PASSES_AXIS, "bytes");
     let series = Series::new(wording::PASSES_TITLE, Shape::Line, x, speed()).lines(lines);
     add_series(findings, "passes", series);
+}
+
+/// What runs under this name.
+fn implementation(name: StepName) -> &'static dyn ReconditionStep {
+    match name {
+        StepName::Trim => &OneFix { name: StepName::Trim, fix: |_| Fix::TrimFree },
+        StepName::DiscardUnused => &OneFix { name: StepName::DiscardUnused, fix: |_| Fix::DiscardUnused },
+        StepName::Refresh => &Refresh,
+        StepName::Overwrite => &Overwrite,
+        StepName::Rewrite => &Rewrite,
+        StepName::Discard => &OneFix { name: StepName::Discard, fix: |_| Fix::Discard },
+        StepName::OverwriteAll => &OverwriteAll,
+        StepName::Format => &OneFix {
+            name: StepName::Format,
+            fix: |options| Fix::Format { crypto: options.erase == Erase::Key },
+        },
+    }
+}
+
+/// A step that is one command to the drive or the file system, and idle time after it.
+struct OneFix {
+    name: StepName,
+    fix: fn(&ReconditionOptions) -> Fix,
+}
+
+impl ReconditionStep for OneFix {
+    /// What is unpartitioned may hold something; only the owner knows.
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        let unused = context.feasibility.and_then(|feasibility| feasibility.unused_bytes.get());
+        (self.name == StepName::DiscardUnused).then(|| wording::owner_must_agree(unused))
+    }
+
+    fn bytes(&self, _context: &StepContext<'_>) -> Option<u64> {
+        Some(0)
+    }
+
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        apply(steps, || (self.fix)(attempt.context.options))?;
+        attempt.idle_if_fixed(steps)
+    }
 }

@@ -16,10 +16,10 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use crate::site::{add_failed_ios, add_table};
-use answers::conclude;
+use answers::{Pass, Worth, conclude};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
-use trim_evidence::{Pass, TrimEvidence, Worth};
+use trim_evidence::TrimEvidence;
 
 pub use trim_options::{BYTES_STEP, HALF_STEP, TrimOptions};
 

@@ -6,7 +6,7 @@ use likenew_core::region::Region;
 use likenew_core::units::{Nanos, duration_text, size_text};
 use serde::{Deserialize, Serialize};
 
-use super::step::StepName;
+use super::step_name::StepName;
 use super::wording;
 use crate::check::CheckOptions;
 use likenew_procedure_support::options::options;

@@ -11,7 +11,8 @@ use likenew_core::segment::{Cell, Segment};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_stats::summary::quantile;
 
-use super::step::{Attempt, ReconditionStep, StepContext, StepName, apply};
+use super::step::{Attempt, ReconditionStep, StepContext, apply};
+use super::step_name::StepName;
 use super::wording;
 
 pub(super) struct Refresh;
@@ -306,7 +307,7 @@ mod tests {
     use likenew_core::findings::Findings;
     use likenew_core::fix::FixReport;
     use likenew_core::probe::{Observation, Probe, ProbeResult};
-    use likenew_core::procedure::{Descriptor, Layout, Procedure, Step};
+    use likenew_core::procedure::{self, Descriptor, Layout, Procedure as _, Step};
     use likenew_core::segment::{SegmentRecorder, Stop, Windows};
     use likenew_core::units::Nanos;
 
@@ -453,7 +454,7 @@ mod tests {
         trial: RefCell<Trial>,
     }
 
-    impl Procedure for OnlyTrial {
+    impl procedure::Procedure for OnlyTrial {
         fn descriptor(&self) -> &'static Descriptor {
             &crate::recondition::DESCRIPTOR
         }

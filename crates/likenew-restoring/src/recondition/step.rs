@@ -1,11 +1,10 @@
-//! One step: something that may restore a drive, its cost, what it loses, and what it did.
+//! One step: something that may restore a drive, its cost, and what it did.
 
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::findings::Loss;
-use likenew_core::fix::{ActionKind, Feasibility, Fix, FixEnd, FixReport};
+use likenew_core::fix::{Feasibility, Fix, FixEnd, FixReport, WriteSpeed};
 use likenew_core::io::Op;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Ended, Evidence, PastSteps, Steps};
@@ -13,110 +12,14 @@ use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_diagnosis::{Metric, Site};
-use serde::{Deserialize, Serialize};
 
-use super::passes::Rewrite;
-use super::passes::{Overwrite, OverwriteAll, WritePass};
-use super::recondition_options::{Erase, ReconditionOptions};
-use super::refresh::Refresh;
+use super::recondition_options::ReconditionOptions;
+use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
 use crate::site::{free_space, site, used_space};
 
 /// Overwriting less free space than this, in bytes, gains nothing (assumed, as in the diagnosis).
 const OVERWRITTEN_LEAST: u64 = 64 << 20;
-
-/// The steps, the gentlest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StepName {
-    /// TRIM for all free space.
-    Trim,
-    /// TRIM for what no partition covers.
-    DiscardUnused,
-    /// Rewrite slow data in place.
-    Refresh,
-    /// Overwrite free space until another pass changes nothing.
-    Overwrite,
-    /// Rewrite everything in place.
-    Rewrite,
-    /// Erase everything with TRIM.
-    Discard,
-    /// Overwrite everything until another pass changes nothing.
-    OverwriteAll,
-    /// Have the drive format itself.
-    Format,
-}
-
-impl StepName {
-    /// All of them, in the order in which they are tried.
-    pub const ALL: [Self; 8] = [
-        Self::Trim,
-        Self::DiscardUnused,
-        Self::Refresh,
-        Self::Overwrite,
-        Self::Rewrite,
-        Self::Discard,
-        Self::OverwriteAll,
-        Self::Format,
-    ];
-
-    /// The name on the command line.
-    pub fn text(self) -> &'static str {
-        match self {
-            Self::Trim => "trim",
-            Self::DiscardUnused => "discard-unused",
-            Self::Refresh => "refresh",
-            Self::Overwrite => "overwrite",
-            Self::Rewrite => "rewrite",
-            Self::Discard => "discard",
-            Self::OverwriteAll => "overwrite-all",
-            Self::Format => "format",
-        }
-    }
-
-    /// What it loses, as programs read it.
-    pub fn data_lost(self) -> &'static str {
-        match (self, self.loses()) {
-            (Self::DiscardUnused, _) => "unpartitioned_space",
-            (_, Loss::Nothing) => "nothing",
-            (_, Loss::DeletedFiles) => "deleted_files",
-            (_, Loss::Everything) => "everything",
-        }
-    }
-
-    /// Whether it loses files of the owner, so that it runs only if named.
-    pub fn destroys(self) -> bool {
-        self.loses() == Loss::Everything
-    }
-
-    /// What it loses.
-    pub fn loses(self) -> Loss {
-        match self {
-            Self::Refresh | Self::Rewrite => Loss::Nothing,
-            Self::Trim | Self::DiscardUnused | Self::Overwrite => Loss::DeletedFiles,
-            Self::Discard | Self::OverwriteAll | Self::Format => Loss::Everything,
-        }
-    }
-
-    /// The action behind it.
-    pub fn action(self) -> ActionKind {
-        match self {
-            Self::Trim => ActionKind::Fstrim,
-            Self::DiscardUnused => ActionKind::DiscardFree,
-            Self::Refresh => ActionKind::Refresh,
-            Self::Overwrite => ActionKind::OverwriteFree,
-            Self::Rewrite => ActionKind::Rewrite,
-            Self::Discard => ActionKind::Discard,
-            Self::OverwriteAll => ActionKind::Overwrite,
-            Self::Format => ActionKind::NvmeFormat,
-        }
-    }
-
-    /// The name of one of its workloads.
-    pub(super) fn step(self, part: &str) -> String {
-        format!("{}: {part}", self.text())
-    }
-}
 
 /// A step.
 pub(super) trait ReconditionStep: Sync {
@@ -135,46 +38,6 @@ pub(super) trait ReconditionStep: Sync {
 
     /// Takes it from its beginning, and keeps its passes in `attempt`.
     fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended>;
-}
-
-/// What runs under this name.
-pub(super) fn implementation(name: StepName) -> &'static dyn ReconditionStep {
-    match name {
-        StepName::Trim => &OneFix { name: StepName::Trim, fix: |_| Fix::TrimFree },
-        StepName::DiscardUnused => &OneFix { name: StepName::DiscardUnused, fix: |_| Fix::DiscardUnused },
-        StepName::Refresh => &Refresh,
-        StepName::Overwrite => &Overwrite,
-        StepName::Rewrite => &Rewrite,
-        StepName::Discard => &OneFix { name: StepName::Discard, fix: |_| Fix::Discard },
-        StepName::OverwriteAll => &OverwriteAll,
-        StepName::Format => &OneFix {
-            name: StepName::Format,
-            fix: |options| Fix::Format { crypto: options.erase == Erase::Key },
-        },
-    }
-}
-
-/// A step that is one command to the drive or the file system, and idle time after it.
-struct OneFix {
-    name: StepName,
-    fix: fn(&ReconditionOptions) -> Fix,
-}
-
-impl ReconditionStep for OneFix {
-    /// What is unpartitioned may hold something; only the owner knows.
-    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
-        let unused = context.feasibility.and_then(|feasibility| feasibility.unused_bytes.get());
-        (self.name == StepName::DiscardUnused).then(|| wording::owner_must_agree(unused))
-    }
-
-    fn bytes(&self, _context: &StepContext<'_>) -> Option<u64> {
-        Some(0)
-    }
-
-    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
-        apply(steps, || (self.fix)(attempt.context.options))?;
-        attempt.idle_if_fixed(steps)
-    }
 }
 
 /// Applies a fix, again where it was stopped.
@@ -216,8 +79,12 @@ impl<'a> Attempt<'a> {
     }
 
     /// Takes the step.
-    pub(super) fn run<'b: 'a>(&mut self, steps: &mut Steps<'b>) -> Result<(), Ended> {
-        let end = implementation(self.name).run(self, steps);
+    pub(super) fn run<'b: 'a>(
+        &mut self,
+        step: &dyn ReconditionStep,
+        steps: &mut Steps<'b>,
+    ) -> Result<(), Ended> {
+        let end = step.run(self, steps);
         self.past = steps.past().since(self.before);
         // What was rewritten in several passes may be zeros, which are not written.
         let is_rewriting = self.rewrite_end.is_some();
@@ -303,6 +170,69 @@ impl<'a> Attempt<'a> {
     pub(super) fn idle_reason(&self) -> Option<&'a str> {
         let failed = || self.failure().map(|_| wording::FAILED);
         (!self.has_run()).then(|| self.refusal().or_else(failed).unwrap_or(wording::NOTHING_TO_DO))
+    }
+}
+
+/// A pass over all addresses of a step.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct WritePass {
+    /// The speed against bytes written in address order.
+    pub(super) speeds: Vec<WriteSpeed>,
+    /// Bytes written, and time that passed.
+    pub(super) bytes: u64,
+    pub(super) elapsed_ns: u64,
+    /// The speed of the probe of each span, in bytes a second.
+    pub(super) probes: Vec<Option<f64>>,
+    /// Spans that were fast already.
+    pub(super) fast_spans: usize,
+    /// The longest I/O, where single ones were measured.
+    pub(super) latency_max: Option<Nanos>,
+}
+
+impl WritePass {
+    /// Adds what was rewritten in place.
+    pub(super) fn add(&mut self, report: &FixReport) {
+        self.speeds.extend(report.write_speeds.points());
+        self.bytes += report.bytes_written;
+        self.elapsed_ns += report.elapsed.0;
+    }
+
+    /// Adds sequential writes; nothing of the speed of those that failed.
+    pub(super) fn add_segment(&mut self, segment: &Segment) {
+        self.bytes += segment.total().bytes;
+        self.elapsed_ns += segment.elapsed().0;
+        if segment.measurement_error().is_some() {
+            return;
+        }
+        self.latency_max = self.latency_max.max(Some(segment.latencies().max()));
+        let mut from = segment.started_at;
+        for cell in segment.gigabytes.cells.iter().filter(|cell| cell.bytes > 0) {
+            let last = cell.last.max(from);
+            self.speeds.push(WriteSpeed { bytes: cell.bytes, elapsed: last.since(from) });
+            from = last;
+        }
+        // The flush belongs to what was written before it.
+        if let Some(last) = self.speeds.last_mut() {
+            last.elapsed += segment.ended_at.since(from);
+        }
+    }
+
+    /// All of it, in bytes a second.
+    pub(super) fn bytes_per_s(&self) -> Option<f64> {
+        let (bytes, ns) =
+            self.speeds.iter().fold((0, 0), |(bytes, ns), point| (bytes + point.bytes, ns + point.elapsed.0));
+        (ns > 0).then(|| bytes as f64 / (ns as f64 * 1e-9))
+    }
+
+    /// The points as speed in bytes a second against bytes that were written in this pass up to their ends.
+    pub(super) fn points(&self) -> Vec<[f64; 2]> {
+        let mut written = 0;
+        let mut points = Vec::with_capacity(self.speeds.len());
+        for point in &self.speeds {
+            written += point.bytes;
+            points.extend(point.bytes_per_s().map(|speed| [written as f64, speed]));
+        }
+        points
     }
 }
 

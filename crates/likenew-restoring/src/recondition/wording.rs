@@ -6,8 +6,8 @@ use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
 use likenew_core::units::{Nanos, Number};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 
-use super::outcome::{Change, Effect, Measure};
-use super::step::StepName;
+use super::comparison::{Change, Effect, Measure};
+use super::step_name::StepName;
 
 // What it is for, and what it writes
 
@@ -743,7 +743,7 @@ mod tests {
     use likenew_core::findings::Standing;
     use likenew_diagnosis::{Measured, Metric};
 
-    use super::super::outcome::{Goal, Measure};
+    use super::super::comparison::{Goal, Measure};
     use super::*;
 
     fn change() -> Change {

@@ -5,12 +5,15 @@ use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standin
 use likenew_core::probe::Layer;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
-use likenew_procedure_support::estimate::Verdict;
+use likenew_core::segment::Segment;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::summary::mean;
 
 use super::TrimOptions;
-use super::trim_evidence::{Outcome, TrimEvidence, TrimStep, Worth};
-use super::wording::{self, Doubt};
+use super::trim_evidence::{Outcome, Timing, TrimEvidence, TrimStep};
+use super::wording::{self, Comparison, Doubt};
 use crate::site::{add_series, likenew};
 
 /// The headline, and every answer, most important first.
@@ -190,4 +193,206 @@ pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, wo
         Series::new(wording::LATENCY_TITLE, Shape::Line, axis("percentile", "%"), axis("latency", "ns"))
             .lines(lines);
     add_series(findings, "probes", picture);
+}
+
+impl TrimEvidence<'_> {
+    /// Every step taken.
+    pub(super) fn steps(&self, worth: &Worth<'_>) -> Vec<TrimStep> {
+        let read_back = self.read_back.and_then(Result::ok);
+        let sending = read_back.map(|result| {
+            let (answer, evidence) = (wording::sent(&result.sent), wording::sent_evidence(&result.sent));
+            TrimStep::new("sending", wording::SENDING, answer, evidence, false)
+        });
+        let timing = self.timing().zip(read_back).map(|(Timing { ratio, interval }, result)| {
+            let decisive = self.answers_from_map();
+            let evidence = wording::timing_evidence(ratio, interval, result.probes_kept_ns.len());
+            TrimStep::new("timing", wording::TIMING, wording::timing(decisive), evidence, decisive)
+        });
+        let accounting = read_back.and_then(|result| result.allocated.as_ref()).map(|allocated| {
+            let decisive = self.frees_allocation();
+            let evidence = wording::accounting_evidence(allocated);
+            TrimStep::new(
+                "accounting",
+                wording::ACCOUNTING,
+                wording::accounting(decisive),
+                evidence,
+                decisive,
+            )
+        });
+        let steps = [
+            self.capability(),
+            self.claimed_step(),
+            sending,
+            self.reading_back(),
+            timing,
+            accounting,
+            worth.step(),
+        ];
+        steps.into_iter().flatten().collect()
+    }
+
+    fn capability(&self) -> Option<TrimStep> {
+        let (step, question) = ("capability", wording::CAPABILITY);
+        Some(match self.path? {
+            Err(reason) => not_possible(step, question, reason),
+            Ok(path) => {
+                let nobody_says = path.layers.iter().all(|layer| layer.passes.is_none());
+                let answer = wording::layers_pass(path.blocked_by(), nobody_says);
+                let evidence = wording::layers_evidence(&path.layers);
+                TrimStep::new(step, question, answer, evidence, self.is_blocked())
+            }
+        })
+    }
+
+    fn claimed_step(&self) -> Option<TrimStep> {
+        let (step, question) = ("claims", wording::CLAIMS);
+        Some(match self.claims? {
+            Err(reason) => not_possible(step, question, reason),
+            Ok(claims) => {
+                let answer = wording::claims(claims.trims, claims.reads_as);
+                TrimStep::new(step, question, answer, &claims.evidence, self.has_no_trim())
+            }
+        })
+    }
+
+    fn reading_back(&self) -> Option<TrimStep> {
+        let (step, question) = ("read_back", wording::READ_BACK);
+        let result = match self.read_back? {
+            Err(reason) => return Some(not_possible(step, question, reason)),
+            Ok(result) => result,
+        };
+        let Some(outcome) = self.outcome() else {
+            let reason = result.read_error.as_deref().unwrap_or(wording::NOT_READ);
+            return Some(not_possible(step, question, reason));
+        };
+        let contents = wording::contents([
+            ("before", result.before_release),
+            ("after", result.released_half),
+            ("after the wait", result.released_half_later),
+            ("kept beside it", result.kept_half),
+        ]);
+        let decisive = outcome.is_trimmed() || self.violates_claim();
+        Some(TrimStep::new(step, question, wording::outcome(outcome), contents, decisive))
+    }
+}
+
+fn not_possible(step: &'static str, question: &'static str, reason: &str) -> TrimStep {
+    TrimStep::new(step, question, wording::NOT_POSSIBLE, reason, false)
+}
+
+/// Ratio of the two speeds below which there is no difference. Chosen: less is not worth setting TRIM up for.
+const RATIO_INSIGNIFICANT: f64 = 1.05;
+/// Share of the medium that must be freed for a drive that obeys TRIM to gain. Chosen: a quarter multiplies
+/// the spare of any drive; only one that never had to collect garbage gains nothing.
+const MUCH: f64 = 0.25;
+
+/// Random writes that count.
+pub(super) struct Pass<'e> {
+    /// Whether TRIM was sent before.
+    pub(super) trimmed: bool,
+    pub(super) segment: &'e Segment,
+}
+
+/// The effect of TRIM: random writes with it over random writes without.
+pub(super) struct Worth<'e> {
+    passes: Vec<Pass<'e>>,
+    pub(super) is_measured: bool,
+    /// Why TRIM could not be sent.
+    pub(super) refusal: Option<&'e str>,
+    released_bytes: u64,
+    pub(super) released_share: Option<f64>,
+    /// Mean speed with TRIM over mean speed without. TRIM that could not be sent makes no difference, so that has no interval.
+    pub(super) ratio: Option<Estimate>,
+}
+
+impl<'e> Worth<'e> {
+    /// From the passes without errors.
+    pub(super) fn new(
+        mut passes: Vec<Pass<'e>>,
+        trim_evidence: &TrimEvidence<'e>,
+        released_bytes: u64,
+        is_measured: bool,
+    ) -> Self {
+        passes.retain(|pass| pass.segment.measurement_error().is_none());
+        let medium = trim_evidence.path.and_then(|path| path.ok()?.medium_bytes);
+        let released_share = medium.map(|medium| released_bytes as f64 / medium.max(1) as f64);
+        let refusal = trim_evidence.refusal.or(trim_evidence.not_released);
+        let mut worth = Self { passes, is_measured, refusal, released_bytes, released_share, ratio: None };
+        let ratio = Estimate::of_ratio(&worth.speeds(true), &worth.speeds(false));
+        worth.ratio = ratio.filter(|ratio| ratio.value.is_finite()).map(|ratio| match refusal {
+            Some(_) => Estimate { interval: None, ..ratio },
+            None => ratio.not_negative(),
+        });
+        worth
+    }
+
+    /// Speeds of the passes with or without TRIM, in bytes a second.
+    pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
+        let passes = self.passes.iter().filter(|pass| pass.trimmed == trimmed);
+        passes.filter_map(|pass| pass.segment.bytes_per_s()).collect()
+    }
+
+    /// Whether random writes are faster with TRIM, or certainly not.
+    pub(super) fn gain(&self) -> Verdict {
+        self.ratio.map_or(Verdict::Unclear, |ratio| ratio.against(RATIO_INSIGNIFICANT))
+    }
+
+    /// Whether enough was freed for a drive that obeys TRIM to show it.
+    pub(super) fn frees_enough(&self) -> bool {
+        self.released_share.is_some_and(|share| share >= MUCH)
+    }
+
+    fn step(&self) -> Option<TrimStep> {
+        let comparison = self.comparison()?;
+        let is_faster = match self.gain() {
+            Verdict::Above => Some(true),
+            Verdict::Below => Some(false),
+            _ => None,
+        };
+        let (answer, evidence) =
+            (wording::gain_step(&comparison, is_faster), wording::gain_evidence(&comparison));
+        Some(TrimStep::new("effect", wording::GAIN, answer, evidence, is_faster == Some(true)))
+    }
+
+    pub(super) fn comparison(&self) -> Option<Comparison> {
+        let Estimate { value: ratio, interval } = self.ratio?;
+        Some(Comparison {
+            ratio,
+            interval,
+            passes_with: self.speeds(true).len(),
+            passes_without: self.speeds(false).len(),
+            freed_bytes: self.released_bytes,
+            freed_share: self.released_share,
+        })
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let row = |ratio| {
+            row! {
+                test: wording::RANDOM_WRITE,
+                without_bytes_per_s: mean(&self.speeds(false)),
+                with_bytes_per_s: mean(&self.speeds(true)),
+            }
+            .with_estimate("ratio", Some(ratio))
+            .with("freed_bytes", self.released_bytes)
+            .with("freed_percent", self.released_share.map(|share| share * 100.0))
+        };
+        self.ratio.into_iter().map(row).collect()
+    }
+
+    pub(super) fn pass_rows(&self) -> Vec<Row> {
+        let mut counts = [0; 2];
+        let rows = self.passes.iter().map(|Pass { trimmed, segment }| {
+            let count = &mut counts[usize::from(*trimmed)];
+            *count += 1;
+            row! {
+                trim: if *trimmed { "with" } else { "without" },
+                pass: *count,
+                bytes_per_s: segment.bytes_per_s(),
+                iops: segment.iops(),
+            }
+            .with_latency(&segment.total())
+        });
+        rows.collect()
+    }
 }

@@ -10,17 +10,9 @@ use likenew_core::findings::Row;
 use likenew_core::probe::ExtentMap;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
-use serde::Serialize;
 
 use super::experiment::{ProbeSummary, Verification, divisor, wraps_at};
-
-/// Bytes that could not be read.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Unreadable {
-    pub(super) bytes: u64,
-    /// Where they are, in order; of very many ranges the first.
-    pub(super) ranges: Vec<Range<u64>>,
-}
+use super::wording::{Capacity, DeviceWrap, Unreadable};
 
 /// Ranges in order, those that touch or overlap joined.
 fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
@@ -117,29 +109,6 @@ impl DamageSummary {
     }
 }
 
-/// The row of the table `capacity`.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Capacity {
-    /// The capacity that the target reports.
-    pub(super) announced_bytes: u64,
-    /// Bytes from the first address that were written completely and read back.
-    pub(super) read_back_bytes: u64,
-    /// Of those, bytes that read back as written.
-    pub(super) intact_bytes: u64,
-    /// Of those, bytes that read back wrong.
-    pub(super) damaged_bytes: u64,
-    /// Lower bound of the capacity.
-    pub(super) holds_at_least_bytes: u64,
-    /// Upper bound of the capacity, if one was found.
-    pub(super) holds_at_most_bytes: Option<u64>,
-    /// Size at which addresses wrap around, if they do: the target's own, or those of the device below its
-    /// file system.
-    pub(super) wraps_at_bytes: Option<u64>,
-    /// The evidence for that from the device below the file system.
-    #[serde(skip)]
-    pub(super) device_wrap: Option<DeviceWrap>,
-}
-
 impl Capacity {
     /// From everything that was found.
     pub(super) fn from_evidence(verification: &Verification<'_>, evidence: &Evidence) -> Self {
@@ -187,13 +156,6 @@ fn wrapped_in_passes(verification: &Verification<'_>) -> Option<u64> {
     let parts = verification.reads().map(|(_, _, segment)| segment);
     let reads = parts.chain(verification.spot_checks.iter().copied());
     wraps_at(reads)
-}
-
-/// The size at which the device's addresses wrap around, and the bytes that show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DeviceWrap {
-    pub(super) at: u64,
-    pub(super) evidence_bytes: u64,
 }
 
 /// Fewer misplaced bytes than this are not believed: a single write may have gone astray.

@@ -1,5 +1,5 @@
-//! The experiment of a verification: single blocks first, then everything in parts. Where something was wrong in a few places, rounds narrow
-//! that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
+//! The experiment of a verification: single blocks first, then everything in parts. Where something was wrong in a few places,
+//! rounds narrow that down to the drive's real capacity: the size at which its addresses wrap around, and where they end.
 
 use std::ops::Range;
 

@@ -14,9 +14,9 @@ use likenew_procedure_support::series::{axis, speed};
 use serde::Serialize;
 
 use super::VerifyOptions;
-use super::damage::{Capacity, DamageSummary, Unreadable};
+use super::damage::DamageSummary;
 use super::experiment::Verification;
-use super::wording::{self, Doubt, Subject};
+use super::wording::{self, Capacity, Doubt, Subject, Unreadable};
 use crate::site::{add_failed_ios, has_failed, likenew, loss_of_writing};
 
 /// From the evidence, however little it is.
