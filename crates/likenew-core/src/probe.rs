@@ -146,6 +146,23 @@ pub struct Observation {
     pub accounting: Option<FlashCounters>,
 }
 
+impl ProbeResult {
+    /// What it says of the system and the drive, if that was asked.
+    pub fn facts(&self) -> Option<&Facts> {
+        if let Self::Facts(facts) = self { Some(facts) } else { None }
+    }
+
+    /// Which fixes are possible, if that was asked.
+    pub fn feasibility(&self) -> Option<&Feasibility> {
+        if let Self::Feasibility(feasibility) = self { Some(feasibility) } else { None }
+    }
+
+    /// What a fix did, if it is one that was not refused.
+    pub fn fix_report(&self) -> Option<&FixReport> {
+        if let Self::FixReport(report) = self { Some(report) } else { None }
+    }
+}
+
 impl Observation {
     /// Bytes that were written for it.
     pub fn bytes_written(&self) -> u64 {

@@ -99,6 +99,11 @@ impl Evidence {
         self.segments.len() + self.observations.len()
     }
 
+    /// All that was done.
+    pub fn past(&self) -> PastSteps<'_> {
+        PastSteps { segments: &self.segments, observations: &self.observations }
+    }
+
     /// Everything that was done, oldest first.
     pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
         history(&self.segments, &self.observations)
@@ -124,6 +129,26 @@ pub fn history<'a>(
 /// Nothing more is measured: the run was stopped, or has not come further yet. What was measured until then is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
+
+/// All segments and observations of a part of a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PastSteps<'a> {
+    /// Oldest first.
+    pub segments: &'a [Segment],
+    /// Oldest first.
+    pub observations: &'a [Observation],
+}
+
+impl<'a> PastSteps<'a> {
+    /// What was done after an earlier part, which begins where this one does.
+    #[must_use]
+    pub fn since(self, earlier: PastSteps<'_>) -> Self {
+        Self {
+            segments: &self.segments[earlier.segments.len()..],
+            observations: &self.observations[earlier.observations.len()..],
+        }
+    }
+}
 
 /// What a procedure runs its workloads and probes with.
 ///
@@ -156,9 +181,23 @@ impl<'a> Steps<'a> {
         self.is_planning
     }
 
+    /// Follows a procedure as far as it was recorded.
+    pub fn recorded(evidence: &'a Evidence) -> Self {
+        Self::new(evidence, false)
+    }
+
+    /// What was done before the step that comes next.
+    pub fn past(&self) -> PastSteps<'a> {
+        let Evidence { segments, observations, .. } = self.evidence;
+        PastSteps {
+            segments: &segments[..segments.len() - self.segments.len()],
+            observations: &observations[..observations.len() - self.observations.len()],
+        }
+    }
+
     /// Seed of the workload that comes after so many others.
     pub fn seed(&self, ahead: usize) -> u64 {
-        self.evidence.plan.seed_of(self.evidence.segments.len() - self.segments.len() + ahead)
+        self.evidence.plan.seed_of(self.past().segments.len() + ahead)
     }
 
     /// Passes over everything that was done, for a procedure whose parts take turns and find what they did by themselves: what it
@@ -191,6 +230,18 @@ impl<'a> Steps<'a> {
     pub fn probe(&mut self, probe: impl FnOnce() -> Probe) -> Result<&'a ProbeResult, Ended> {
         let observation = self.observations.next().ok_or_else(|| self.end(|| Step::Probe(probe())))?;
         Ok(&observation.result)
+    }
+
+    /// Finds out what runs of earlier versions went on without; nothing of such a run.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn probe_or_skip(&mut self, probe: Probe) -> Result<Option<&'a ProbeResult>, Ended> {
+        let is_recorded = match self.observations.as_slice() {
+            [next, ..] => next.probe == probe,
+            [] => self.segments.as_slice().is_empty(),
+        };
+        if is_recorded { self.probe(|| probe).map(Some) } else { Ok(None) }
     }
 
     /// What the steps have shown; nothing where only the next step is asked for.

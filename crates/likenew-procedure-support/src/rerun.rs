@@ -4,7 +4,7 @@ use likenew_core::drive::Kind;
 use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
 use likenew_core::findings::{Action, Findings};
 use likenew_core::io::Op;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Steps};
 use likenew_core::segment::{Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Stream, Workload};
@@ -139,12 +139,9 @@ impl Procedure for OneWorkload<'_> {
         Layout { files: 1, file_bytes: 1 }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        Ok(if evidence.segments.is_empty() { Step::Run(self.0.clone()) } else { Step::Done })
-    }
-
-    fn judge(&self, _: &Evidence) -> Findings {
-        Findings::default()
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let _ended = steps.run(|| self.0.clone());
+        Ok(Findings::default())
     }
 }
 
@@ -232,13 +229,9 @@ mod tests {
             Layout { files: 1, file_bytes: 1 << 30 }
         }
 
-        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-            let is_done = evidence.segments.len() >= self.0;
-            Ok(if is_done { Step::Done } else { Step::Run(workload("write")) })
-        }
-
-        fn judge(&self, _: &Evidence) -> Findings {
-            Findings::default()
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            let _all = (0..self.0).try_for_each(|_| steps.run(|| workload("write")).map(|_| ()));
+            Ok(Findings::default())
         }
     }
 
@@ -315,13 +308,9 @@ mod tests {
             Layout { files: 1, file_bytes: 1 << 30 }
         }
 
-        fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-            let is_done = evidence.segments.len() >= 10;
-            Ok(if is_done { Step::Done } else { Step::Run(self.0.clone()) })
-        }
-
-        fn judge(&self, _: &Evidence) -> Findings {
-            Findings::default()
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            let _all = (0..10).try_for_each(|_| steps.run(|| self.0.clone()).map(|_| ()));
+            Ok(Findings::default())
         }
     }
 

@@ -2,38 +2,34 @@
 
 mod answers;
 mod check_options;
-mod history;
-mod rated_metric;
-mod reading;
+mod experiment;
+mod references;
 mod results;
-mod shares;
 mod tables;
 mod upgrade;
 mod wording;
-mod workload_plan;
-mod writing;
 
-use std::borrow::Cow;
+use std::cell::OnceCell;
 
 use likenew_core::drive::Kind;
-use likenew_core::facts::Facts;
+use likenew_core::facts::{Facts, FactsDelta};
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step};
-use likenew_diagnosis::{Case, Diagnosis, EvidenceItem, Indicator, Measured, Reference, Site, diagnose};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, PastSteps, Procedure, Step, Steps};
+use likenew_diagnosis::{
+    Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
+};
 
 use crate::site::{add_failed_ios, has_failed, site};
 use answers::Answers;
+use experiment::Experiment;
 use results::CheckResults;
-use wording::workload_names::WRITES;
-use workload_plan::WorkloadPlan;
 
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
 pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, ReferenceOption};
-pub use history::{CheckHistory, CheckMetrics};
 pub use likenew_diagnosis::{Metric, Origin};
-pub use rated_metric::{RatedMetric, RatedMetrics};
+pub use references::{CheckHistory, CheckMetrics, RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
 
 /// What the procedure measures and what it costs.
@@ -70,34 +66,35 @@ impl Check {
         Ok(Self { options, continues_writes: true })
     }
 
-    fn references(&self, facts: Option<&Facts>) -> Vec<Reference> {
-        let mut references = self.options.references();
-        let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
-            [drive] => drive.link.ceiling_bytes_per_s.get(),
-            _ => None,
-        });
-        if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
-            let of = |metric| Reference {
-                metric,
-                origin: Origin::Link,
-                value: ceiling as f64,
-                repeatability: 0.0,
-            };
-            references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
-        }
-        references
+    /// Follows it from its first step: what it measured, and whether it ended early. Something of it may have been done `before` the
+    /// step that comes next.
+    pub(crate) fn follow<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        before: PastSteps<'a>,
+    ) -> (CheckResults<'a>, Result<(), Ended>) {
+        Experiment::follow(&self.options, steps, before, self.continues_writes)
     }
-}
 
-impl Check {
-    /// The evidence that belongs to the diagnosis.
-    fn without_mix<'a>(&self, evidence: &'a Evidence) -> Cow<'a, Evidence> {
-        if self.options.upgrade.as_ref().is_none_or(|upgrade| upgrade.mix.is_none()) {
-            return Cow::Borrowed(evidence);
+    /// What that shows.
+    pub(crate) fn diagnose<'a>(&'a self, results: CheckResults<'a>) -> DiagnosedCheck<'a> {
+        DiagnosedCheck::new(&self.options, results)
+    }
+
+    /// Most bytes that are written because of what a step finds, beyond a dry run.
+    fn beyond_dry_run(&self, evidence: &Evidence, step: &Step) -> u64 {
+        match step {
+            Step::Run(workload) if workload.name == wording::workload_names::WRITES => {
+                experiment::bytes_beyond_dry_run(&self.options, evidence)
+            }
+            _ => 0,
         }
-        let mut without_mix = evidence.clone();
-        without_mix.segments.retain(|segment| !MixOption::is_part(segment));
-        Cow::Owned(without_mix)
+    }
+
+    /// The outcome of every piece of evidence, for fitting weights.
+    pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
+        let (results, _) = self.follow(&mut Steps::recorded(evidence), PastSteps::default());
+        likenew_diagnosis::evidence(&self.diagnose(results).case())
     }
 }
 
@@ -117,24 +114,9 @@ impl Procedure for Check {
         planned.iter().try_fold(0u64, |sum, of| Some(sum.saturating_add(step(of)?)))
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let mut plan = WorkloadPlan::new(&self.options, evidence);
-        plan.continues_writes = self.continues_writes;
-        let step = plan.next();
-        Ok(match step {
-            Step::Run(mut workload) => {
-                workload.seed = evidence.plan.seed_of(evidence.segments.len());
-                Step::Run(workload)
-            }
-            other => other,
-        })
-    }
-
-    fn judge(&self, evidence: &Evidence) -> Findings {
-        let without_mix = self.without_mix(evidence);
-        self.with_diagnosis(&without_mix, |case, diagnosis| {
-            self.findings(evidence, &without_mix, case, diagnosis)
-        })
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let (results, _ended) = self.follow(steps, PastSteps::default());
+        Ok(steps.conclude(|_| self.diagnose(results).findings()))
     }
 }
 
@@ -143,119 +125,103 @@ const REWRITTEN_FASTER: f64 = 1.15;
 /// Probability, in 0..1, from which that is certain. Chosen: the usual 95%.
 const SURE: f64 = 0.95;
 
-impl Check {
-    /// Most bytes that are written because of what a step finds, beyond a dry run.
-    pub(crate) fn beyond_dry_run(&self, evidence: &Evidence, step: &Step) -> u64 {
-        match step {
-            Step::Run(workload) if workload.name == WRITES => {
-                WorkloadPlan::new(&self.options, evidence).bytes_beyond_dry_run()
-            }
-            _ => 0,
+/// A check, and what it shows.
+pub(crate) struct DiagnosedCheck<'a> {
+    options: &'a CheckOptions,
+    pub(crate) results: CheckResults<'a>,
+    measurements: OnceCell<Measurements>,
+    facts: Option<&'a Facts>,
+    /// What changed between the first and the last facts.
+    delta: Option<FactsDelta>,
+    references: Vec<Reference>,
+    normal: Vec<(Indicator, f64)>,
+    site: Site<'a>,
+    diagnosis: OnceCell<Diagnosis>,
+}
+
+impl<'a> DiagnosedCheck<'a> {
+    fn new(options: &'a CheckOptions, results: CheckResults<'a>) -> Self {
+        let all_facts: Vec<&Facts> =
+            results.past.observations.iter().filter_map(|of| of.result.facts()).collect();
+        let feasibility = results.past.observations.iter().find_map(|of| of.result.feasibility());
+        let facts = all_facts.last().copied();
+        let delta = match all_facts[..] {
+            [first, .., last] => Some(last.since(first)),
+            _ => None,
+        };
+        Self {
+            options,
+            measurements: OnceCell::new(),
+            facts,
+            delta,
+            references: references(options, facts),
+            normal: options.normal.iter().map(|of| (of.indicator, of.value)).collect(),
+            site: site(results.evidence, options.free, facts, feasibility),
+            results,
+            diagnosis: OnceCell::new(),
         }
     }
 
-    /// The site that fixes are applied to.
-    fn site<'a>(&self, evidence: &'a Evidence, facts: Option<&'a Facts>) -> Site<'a> {
-        let feasibility = evidence.observations.iter().find_map(|observation| match &observation.result {
-            ProbeResult::Feasibility(feasibility) => Some(feasibility),
-            _ => None,
-        });
-        site(evidence, self.options.free, facts, feasibility)
-    }
-
-    /// The diagnosis of a check's evidence, for procedures that need more than its findings.
-    pub(crate) fn with_diagnosis<R>(
-        &self,
-        evidence: &Evidence,
-        say: impl FnOnce(&Case<'_>, &Diagnosis) -> R,
-    ) -> R {
-        let facts: Vec<&Facts> = evidence
-            .observations
-            .iter()
-            .filter_map(|observation| match &observation.result {
-                ProbeResult::Facts(facts) => Some(&**facts),
+    pub(crate) fn case(&self) -> Case<'_> {
+        Case {
+            measurements: self.measurements(),
+            facts: self.facts,
+            delta: self.delta.as_ref().and_then(|delta| match delta.drives.as_slice() {
+                [drive] => Some(drive),
                 _ => None,
-            })
-            .collect();
-        let (first, last) = (facts.first().copied(), facts.last().copied());
-        let delta = first.zip(last).filter(|_| facts.len() > 1).map(|(first, last)| last.since(first));
-        let delta = delta.as_ref().and_then(|delta| match delta.drives.as_slice() {
-            [drive] => Some(drive),
-            _ => None,
-        });
-        let measurements = CheckResults::new(evidence).measurements();
-        let references = self.references(last);
-        let normal: Vec<(Indicator, f64)> =
-            self.options.normal.iter().map(|of| (of.indicator, of.value)).collect();
-        let site = Some(self.site(evidence, last));
-        let case = Case {
-            measurements: &measurements,
-            facts: last,
-            delta,
-            references: &references,
-            normal: &normal,
-            site,
-        };
-        say(&case, &diagnose(&case))
+            }),
+            references: &self.references,
+            normal: &self.normal,
+            site: Some(self.site),
+        }
     }
 
-    /// The outcome of every piece of evidence, for fitting weights.
-    pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
-        self.with_diagnosis(evidence, |case, _| likenew_diagnosis::evidence(case))
+    fn measurements(&self) -> &Measurements {
+        self.measurements.get_or_init(|| self.results.measurements())
+    }
+
+    pub(crate) fn diagnosis(&self) -> &Diagnosis {
+        self.diagnosis.get_or_init(|| diagnose(&self.case()))
     }
 
     /// The metric that heads the answers: of those that are a problem, the one that fell farthest.
-    pub(crate) fn worst_metric(&self, evidence: &Evidence) -> Option<Metric> {
-        self.with_diagnosis(evidence, answers::worst_metric)
-    }
-
-    /// How fast existing data is read sequentially, in bytes a second: old files of a folder, all regions of other
-    /// targets.
-    pub(crate) fn old_data(&self, evidence: &Evidence) -> Option<Measured> {
-        CheckResults::new(evidence).old_data()
-    }
-
-    /// How fast new data is read sequentially, in bytes a second.
-    pub(crate) fn fresh_data(&self, evidence: &Evidence) -> Option<f64> {
-        CheckResults::new(evidence).fresh_data()
+    pub(crate) fn worst_metric(&self) -> Option<Metric> {
+        self.answers(&self.case()).worst_shortfall().map(|worst| worst.metric)
     }
 
     /// Sustained write speed by the closest reference, in bytes per second; the link is none, as it says nothing of the
     /// drive.
-    pub(crate) fn sustained_goal(&self, evidence: &Evidence) -> Option<f64> {
-        self.with_diagnosis(evidence, |case, _| {
-            let measured = case.shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
-            let all = case.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
-            let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
-            goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
-        })
+    pub(crate) fn sustained_goal(&self) -> Option<f64> {
+        let measured = self.case().shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
+        let all = self.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
+        let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
+        goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
     }
 
     /// How fast sustained writes are, in bytes per second.
-    pub(crate) fn sustained_write(&self, evidence: &Evidence) -> Option<Measured> {
-        CheckResults::new(evidence).measurements().metric(Metric::SustainedWrite)
+    pub(crate) fn sustained_write(&self) -> Option<Measured> {
+        self.measurements().metric(Metric::SustainedWrite)
     }
 
     /// How fast places were written again, in bytes per second, if that is certainly faster than their first writes.
-    pub(crate) fn rewritten(&self, evidence: &Evidence) -> Option<Measured> {
-        let measurements = CheckResults::new(evidence).measurements();
-        let gain =
-            measurements.gain_by_writing().filter(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)?;
-        Some(gain.scale_by(measurements.metric(Metric::SustainedWrite)?.value))
+    pub(crate) fn rewritten(&self) -> Option<Measured> {
+        let gain = self.measurements().gain_by_writing();
+        let gain = gain.filter(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)?;
+        Some(gain.scale_by(self.sustained_write()?.value))
     }
 
     /// Whether writing places again has certainly shown nothing to gain.
-    pub(crate) fn gains_nothing_rewritten(&self, evidence: &Evidence) -> bool {
-        let gain = CheckResults::new(evidence).measurements().gain_by_writing();
+    pub(crate) fn gains_nothing_rewritten(&self) -> bool {
+        let gain = self.measurements().gain_by_writing();
         gain.is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) <= 1.0 - SURE)
     }
 
     /// Metrics of writes that are certainly slower than they should be: than `least` of what this drive reached
     /// before or reaches when new (a share in 0..1), or, by any other reference, than is healthy.
-    pub(crate) fn slow_writes(&self, evidence: &Evidence, least: f64) -> Vec<Metric> {
-        let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
-        let is_slow = |case: &Case<'_>, metric: Metric| {
-            case.shortfall(metric).is_some_and(|(share, reference)| {
+    pub(crate) fn slow_writes(&self, least: f64) -> Vec<Metric> {
+        let case = self.case();
+        let is_slow = |metric: &Metric| {
+            case.shortfall(*metric).is_some_and(|(share, reference)| {
                 let least = match reference.origin {
                     Origin::Baseline | Origin::Simulated => least,
                     Origin::Advertised | Origin::SimulatedModel | Origin::Link => {
@@ -265,62 +231,69 @@ impl Check {
                 share.high < least
             })
         };
-        self.with_diagnosis(evidence, |case, _| {
-            writes.into_iter().filter(|metric| is_slow(case, *metric)).collect()
-        })
-    }
-
-    /// Latency of 4 KiB random reads of new data at QD1, in nanoseconds.
-    pub(crate) fn fresh_small_ns(&self, evidence: &Evidence) -> Option<f64> {
-        CheckResults::new(evidence).fresh_small_ns()
+        let writes = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
+        writes.into_iter().filter(is_slow).collect()
     }
 
     /// Whether rated speeds are those that the user named, and not those of a catalog entry.
-    fn has_given_speeds(&self, evidence: &Evidence) -> bool {
+    fn has_given_speeds(&self) -> bool {
         let is_of_catalog =
             self.options.catalog_match.as_ref().is_some_and(|entry| entry.advertised_by.is_some());
-        evidence.identity.kind != Kind::Simulated && !is_of_catalog
+        self.results.evidence.identity.kind != Kind::Simulated && !is_of_catalog
     }
 
-    fn findings(
-        &self,
-        evidence: &Evidence,
-        without_mix: &Evidence,
-        case: &Case<'_>,
-        diagnosis: &Diagnosis,
-    ) -> Findings {
-        let old = evidence.observations.iter().find_map(|observation| {
+    fn answers<'b>(&'b self, case: &'b Case<'_>) -> Answers<'b> {
+        let CheckResults { evidence, past, .. } = self.results;
+        let old = past.observations.iter().find_map(|observation| {
             match (&observation.probe, &observation.result) {
                 (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
                 (Probe::OldFiles, ProbeResult::Unknown(reason)) => Some(Err(reason.as_str())),
                 _ => None,
             }
         });
-        let not_written = self.options.obstacle(evidence);
-        let measured = CheckResults::new(without_mix);
-        let answers = Answers {
+        Answers {
             case,
-            diagnosis,
+            diagnosis: self.diagnosis(),
             baseline_date: self.options.baseline_date.as_deref(),
             catalog_match: self.options.catalog_match.as_ref(),
             old,
-            not_written: not_written.as_deref(),
+            not_written: self.options.obstacle(evidence),
             is_thorough: self.options.thorough,
-            longest_stall: measured.longest_stall(),
-            pauses: measured.pauses(),
-        };
-        let mut findings = answers.findings();
-        if has_failed(evidence) && !findings.found_problem() {
+            longest_stall: self.results.longest_stall(),
+            pauses: self.results.pauses(),
+        }
+    }
+
+    pub(crate) fn findings(&self) -> Findings {
+        let CheckResults { evidence, past, .. } = self.results;
+        let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
+        let mut findings = self.answers(&case).findings();
+        if has_failed(past.segments) && !findings.found_problem() {
             // Failed I/Os become the summary; beside them, speeds are no news.
             findings.summary.clear();
         }
-        add_failed_ios(evidence, &mut findings);
-        tables::put(case, diagnosis, &mut findings);
-        shares::put(case, self.options.files.as_ref(), self.has_given_speeds(evidence), &mut findings);
-        tables::draw(&measured, without_mix, &mut findings);
-        if let Some(upgrade) = &self.options.upgrade {
-            upgrade.judge(&evidence.segments, answers::first_fix(diagnosis), &mut findings);
+        add_failed_ios(evidence, past.segments, &mut findings);
+        tables::put(&case, diagnosis, &mut findings);
+        tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
+        tables::draw(&self.results, &mut findings);
+        if let Some(upgrade) = &options.upgrade {
+            upgrade.judge(past.segments, answers::first_fix(diagnosis), &mut findings);
         }
         findings
     }
+}
+
+/// The references of a plan, and the speed of the drive's link.
+fn references(options: &CheckOptions, facts: Option<&Facts>) -> Vec<Reference> {
+    let mut references = options.references();
+    let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
+        [drive] => drive.link.ceiling_bytes_per_s.get(),
+        _ => None,
+    });
+    if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
+        let of =
+            |metric| Reference { metric, origin: Origin::Link, value: ceiling as f64, repeatability: 0.0 };
+        references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
+    }
+    references
 }

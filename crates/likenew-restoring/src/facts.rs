@@ -10,6 +10,7 @@ use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
 use likenew_core::shell::shell_quote;
 use serde::{Deserialize, Serialize};
 
+use crate::site::add_table;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use remarks::{Remark, remarks};
@@ -103,9 +104,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     }
     findings.answers.extend(remarkable);
     findings.overview = overview(facts, state, remarks.is_empty());
-    if !remarks.is_empty() {
-        findings.tables.insert("remarks".to_owned(), remarks.iter().map(row).collect());
-    }
+    add_table(&mut findings, "remarks", remarks.iter().map(row));
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
     findings
 }

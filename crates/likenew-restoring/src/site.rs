@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
-use likenew_core::findings::{Findings, Loss, Standing};
+use likenew_core::findings::{Findings, Loss, Row, Series, Standing};
 use likenew_core::fix::Feasibility;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
+use likenew_core::segment::Segment;
 use likenew_core::shell::shell_quote;
 use likenew_diagnosis::Site;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
@@ -76,14 +77,30 @@ pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
     }
 }
 
+/// Adds a table, if it has rows.
+pub(crate) fn add_table(findings: &mut Findings, name: &str, rows: impl IntoIterator<Item = Row>) {
+    let rows: Vec<Row> = rows.into_iter().collect();
+    if !rows.is_empty() {
+        findings.tables.insert(name.to_owned(), rows);
+    }
+}
+
+/// Adds the lines of a plot that have points, if any has.
+pub(crate) fn add_series(findings: &mut Findings, name: &str, mut series: Series) {
+    series.lines.retain(|line| !line.points.is_empty());
+    if !series.lines.is_empty() {
+        findings.series.insert(name.to_owned(), series);
+    }
+}
+
 /// Whether the drive failed I/Os, which then head the report.
-pub(crate) fn has_failed(evidence: &Evidence) -> bool {
-    refusals(&evidence.segments).iter().any(|answer| answer.standing == Standing::Problem)
+pub(crate) fn has_failed(segments: &[Segment]) -> bool {
+    refusals(segments).iter().any(|answer| answer.standing == Standing::Problem)
 }
 
 /// Adds the answers about failed I/Os. Nothing more is tested on a failing drive.
-pub(crate) fn add_failed_ios(evidence: &Evidence, findings: &mut Findings) {
-    findings.answers.extend(refusals(&evidence.segments));
+pub(crate) fn add_failed_ios(evidence: &Evidence, segments: &[Segment], findings: &mut Findings) {
+    findings.answers.extend(refusals(segments));
     spare_failing_drive(&mut findings.answers, evidence);
 }
 

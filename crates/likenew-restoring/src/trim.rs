@@ -4,7 +4,6 @@ mod answers;
 mod trim_evidence;
 mod trim_options;
 mod wording;
-mod worth;
 
 use std::ops::Range;
 
@@ -16,12 +15,11 @@ use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
-use crate::site::add_failed_ios;
-use answers::conclude;
+use crate::site::{add_failed_ios, add_table};
+use answers::{Pass, Worth, conclude};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use trim_evidence::TrimEvidence;
-use worth::{Pass, Worth};
 
 pub use trim_options::{BYTES_STEP, HALF_STEP, TrimOptions};
 
@@ -153,7 +151,7 @@ impl Trim {
         let steps = trim_evidence.steps(worth);
         (findings.summary, findings.answers) =
             conclude(&self.options, evidence, trim_evidence, &steps, worth);
-        add_failed_ios(evidence, &mut findings);
+        add_failed_ios(evidence, &evidence.segments, &mut findings);
         findings.overview = Overview {
             answers: findings
                 .answers
@@ -164,15 +162,10 @@ impl Trim {
             table: (!steps.is_empty()).then(|| wording::step_table(&steps)),
             ..Overview::default()
         };
-        let mut table = |name: &str, rows: Vec<_>| {
-            if !rows.is_empty() {
-                findings.tables.insert(name.to_owned(), rows);
-            }
-        };
-        table("steps", steps.iter().map(row).collect());
-        table("worth", worth.rows());
-        table("layers", trim_evidence.layers().iter().map(answers::layer_row).collect());
-        table("worth_passes", worth.pass_rows());
+        add_table(&mut findings, "steps", steps.iter().map(row));
+        add_table(&mut findings, "worth", worth.rows());
+        add_table(&mut findings, "layers", trim_evidence.layers().iter().map(answers::layer_row));
+        add_table(&mut findings, "worth_passes", worth.pass_rows());
         answers::draw(&mut findings, trim_evidence, worth);
         findings
     }

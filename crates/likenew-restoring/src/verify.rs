@@ -1,14 +1,10 @@
 //! Writes sectors that identify themselves, reads them back, and reports what a drive really holds: first a
 //! few where a counterfeit gives itself away, then all of them.
 
-mod answers;
-mod damage_summary;
-mod device_wrap;
+mod damage;
+mod experiment;
 mod findings;
-mod narrowing;
 mod wording;
-mod workload_plan;
-mod workloads;
 
 use clap::Args;
 use likenew_core::findings::Findings;
@@ -18,10 +14,10 @@ use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size
 use likenew_core::workload::SAMPLES_MAX;
 use serde::{Deserialize, Serialize};
 
+use experiment::Verification;
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
 use likenew_procedure_support::options::{check_block, options};
 use likenew_procedure_support::wording::{span_too_large, too_many_files};
-use workload_plan::WorkloadPlan;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -223,7 +219,7 @@ impl Procedure for Verify {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let span = self.span(&steps.evidence().geometry)?;
-        let workload_plan = WorkloadPlan::follow(&self.options, span, steps);
-        Ok(steps.conclude(|evidence| findings::findings(&self.options, &workload_plan, evidence)))
+        let verification = Verification::follow(&self.options, span, steps);
+        Ok(steps.conclude(|evidence| findings::findings(&self.options, &verification, evidence)))
     }
 }

@@ -38,7 +38,7 @@ pub(super) struct Answers<'a> {
     /// Which old files were read, or why none were.
     pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
     /// Why nothing was written.
-    pub(super) not_written: Option<&'a str>,
+    pub(super) not_written: Option<String>,
     /// Whether this was a thorough check, after which none is advised.
     pub(super) is_thorough: bool,
     pub(super) longest_stall: Option<Nanos>,
@@ -80,22 +80,6 @@ pub fn problems(answers: &[Answer]) -> impl Iterator<Item = (String, &str)> {
         };
         (name, &*answer.answer)
     })
-}
-
-/// The metric that heads the answers of a check: of those that are a problem, the one that fell farthest.
-pub(super) fn worst_metric(case: &Case<'_>, diagnosis: &Diagnosis) -> Option<Metric> {
-    let answers = Answers {
-        case,
-        diagnosis,
-        baseline_date: None,
-        catalog_match: None,
-        old: None,
-        not_written: None,
-        is_thorough: false,
-        longest_stall: None,
-        pauses: None,
-    };
-    answers.worst_shortfall().map(|worst| worst.metric)
 }
 
 impl Answers<'_> {
@@ -148,7 +132,7 @@ impl Answers<'_> {
     }
 
     /// Of the metrics that are a problem, the one that fell farthest.
-    fn worst_shortfall(&self) -> Option<Shortfall> {
+    pub(super) fn worst_shortfall(&self) -> Option<Shortfall> {
         self.worst_of(self.problems())
     }
 
@@ -302,7 +286,7 @@ impl Answers<'_> {
             (Some(Err(reason)), _) => answer.caveat(wording::old_data_unknown(reason)),
             _ => answer,
         };
-        let answer = match self.not_written {
+        let answer = match &self.not_written {
             Some(reason) => answer.caveat(wording::writes_not_tested(reason)),
             None => match self.case.measurements.metric(Metric::SustainedWrite) {
                 Some(rate) if wording::is_wide(rate) && !self.is_thorough => {

@@ -1,9 +1,11 @@
 //! The measurements of a check, as metrics and indicators.
 
+use std::collections::BTreeMap;
+
 use likenew_core::drive::Kind;
 use likenew_core::io::Op;
-use likenew_core::probe::ProbeResult;
-use likenew_core::procedure::Evidence;
+use likenew_core::probe::{Probe, ProbeResult};
+use likenew_core::procedure::{Evidence, PastSteps};
 use likenew_core::segment::{Cell, Segment};
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
@@ -11,13 +13,6 @@ use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
-
-use super::wording::workload_names::{
-    AFTER_ZEROS, ALIGNED_REPEAT, CONTINUED_WRITES, COOL, DEEP_READS, FRESH, FRESH_SMALL, LOAD,
-    LOAD_AFTER_IDLE, NEAR_READS, NEW_PLACES, OLD, PAUSED_READS, PLACE, PLACE_REPEAT, QUIET, RESTED_WRITES,
-    SHIFTED_WRITES, SLOW_WRITES, SMALL_READS, SMALL_WRITES, TRIMMED_WRITES, UNWRITTEN_READS, WRITES, ZEROS,
-};
-use super::workload_plan::{PLACES, shifts};
 
 /// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
@@ -60,9 +55,47 @@ const LONG_STALL: f64 = 10.0;
 /// Shortest such stall. Chosen: users notice it.
 const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
 
-/// The measurements of one run.
-pub(super) struct CheckResults<'a> {
-    evidence: &'a Evidence,
+/// What one check measured.
+pub(crate) struct CheckResults<'a> {
+    pub(crate) evidence: &'a Evidence,
+    /// Everything that was done.
+    pub(crate) past: PastSteps<'a>,
+    /// How many workloads of a mix of applications are at its end.
+    pub(super) mix_workloads: usize,
+    pub(super) ran: Workloads<'a>,
+}
+
+/// What was run, without what failed. Regions and files are speeds by their numbers, in bytes a second.
+#[derive(Default)]
+pub(super) struct Workloads<'a> {
+    pub(super) quiet: Option<&'a Segment>,
+    pub(super) places: BTreeMap<usize, f64>,
+    pub(super) places_again: BTreeMap<usize, f64>,
+    pub(super) old_files: BTreeMap<usize, f64>,
+    pub(super) small_reads: Option<&'a Segment>,
+    pub(super) near_reads: Option<&'a Segment>,
+    pub(super) deep_reads: Option<&'a Segment>,
+    pub(super) paused_reads: Option<&'a Segment>,
+    pub(super) load: Option<&'a Segment>,
+    pub(super) cool: Option<&'a Segment>,
+    pub(super) load_after_idle: Option<&'a Segment>,
+    pub(super) writes: Option<&'a Segment>,
+    pub(super) continued_writes: Vec<&'a Segment>,
+    pub(super) fresh: BTreeMap<usize, f64>,
+    pub(super) fresh_small: Option<&'a Segment>,
+    /// Also if it failed.
+    pub(super) unwritten_reads: Option<&'a Segment>,
+    pub(super) small_writes: Option<&'a Segment>,
+    /// With their shifts in bytes.
+    pub(super) shifted_writes: Vec<(u64, &'a Segment)>,
+    /// Those without a shift, after all others.
+    pub(super) aligned_again: Option<&'a Segment>,
+    pub(super) rested_writes: Option<&'a Segment>,
+    pub(super) new_places: Option<&'a Segment>,
+    pub(super) trimmed_writes: Option<&'a Segment>,
+    pub(super) zeros: Option<&'a Segment>,
+    pub(super) after_zeros: Option<&'a Segment>,
+    pub(super) slow_writes: Option<&'a Segment>,
 }
 
 /// Latencies of small reads after a pause and right after another read, at the same quantile.
@@ -88,87 +121,83 @@ struct Knee {
 
 impl<'a> CheckResults<'a> {
     pub(super) fn new(evidence: &'a Evidence) -> Self {
-        Self { evidence }
-    }
-
-    /// The workload of this name, unless it failed.
-    pub(super) fn segment(&self, name: &str) -> Option<&'a Segment> {
-        let ran = self.evidence.segment_named(name);
-        ran.filter(|segment| segment.measurement_error().is_none())
-    }
-
-    /// Speeds of the regions of one kind, with their numbers.
-    pub(super) fn places(&self, kind: &str) -> Vec<(usize, f64)> {
-        let of = |index: usize| Some((index, self.segment(&format!("{kind} {}", index + 1))?.bytes_per_s()?));
-        (0..PLACES).filter_map(of).collect()
+        Self { evidence, past: PastSteps::default(), mix_workloads: 0, ran: Workloads::default() }
     }
 
     /// The slowest regions of the map.
     pub(super) fn slowest_places(&self, count: usize) -> Vec<usize> {
-        let mut places = self.places(PLACE);
+        let mut places: Vec<(usize, f64)> = pairs(&self.ran.places).collect();
         places.sort_by(|one, other| one.1.total_cmp(&other.1));
         places.into_iter().take(count).map(|(index, _)| index).collect()
     }
 
-    /// All that measured something.
-    fn usable_segments(&self) -> impl Iterator<Item = &'a Segment> {
-        self.evidence.segments.iter().filter(|segment| segment.measurement_error().is_none())
+    /// Whether its first step was done.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.past.observations.iter().any(|observation| observation.probe == Probe::Facts)
     }
 
-    fn rate(&self, name: &str) -> Option<Measured> {
-        self.segment(name).and_then(rate_of)
+    /// All but a mix of applications.
+    fn segments(&self) -> &'a [Segment] {
+        &self.past.segments[..self.past.segments.len() - self.mix_workloads]
+    }
+
+    /// All that measured something.
+    fn usable_segments(&self) -> impl Iterator<Item = &'a Segment> {
+        self.segments().iter().filter_map(sound)
+    }
+
+    /// Whether nothing is done, and nobody knows what would be found.
+    pub(crate) fn is_dry_run(&self) -> bool {
+        self.past.segments.iter().any(Segment::is_dry_run)
     }
 
     /// All metrics and indicators.
     pub(super) fn measurements(&self) -> Measurements {
-        let (map, fresh) = (self.speeds_of(PLACE), self.speeds_of(FRESH));
-        let small = self.rate(SMALL_READS);
+        let ran = &self.ran;
+        let (map, fresh) = (speeds(&ran.places), speeds(&ran.fresh));
+        let small = rate(ran.small_reads);
         // In a folder the map shows what was just written, and old data is read from files.
         let has_old = !self.is_folder();
         let fresh = if self.is_folder() { middle_half(&map) } else { fresh };
         let over = |one: Option<Measured>, other: Option<Measured>| Some(one?.divide_by(other?));
-        let deep = self.segment(DEEP_READS);
-        let drop = self.cliff_in(WRITES);
+        let deep = ran.deep_reads;
+        let drop = ran.writes.and_then(cliff_in);
         Measurements {
             metrics: self.metrics(&map, &fresh),
             fastest_read: self.fastest_read(),
             access_ns: small
                 .map(|rate| Measured::with_interval(1e9 * self.small_bytes(), 0.0).divide_by(rate)),
             new_over_old_data: over(measured_from(&fresh), self.old_data()),
-            new_over_old_data_random: over(self.rate(FRESH_SMALL), small).filter(|_| has_old),
+            new_over_old_data_random: over(rate(ran.fresh_small), small).filter(|_| has_old),
             median_over_slowest: over(measured_from(&middle_half(&map)), measured_from(&slowest(&map))),
             first_over_last: over(
                 measured_from(&map[..map.len().min(3)]),
                 measured_from(&map[map.len().saturating_sub(3)..]),
             ),
             repeat_over_first: self.repeat_ratio().filter(|_| has_old),
-            wide_over_narrow: over(self.rate(NEAR_READS), small),
-            deep_over_single: over(self.rate(DEEP_READS), small),
+            wide_over_narrow: over(rate(ran.near_reads), small),
+            deep_over_single: over(rate(deep), small),
             idle_over_busy: self.idle_ratio(),
             aligned_over_shifted: self.alignment_ratio(),
             zeros_over_random: self.zeros_ratio(),
-            rewritten_over_first: self.ratio_to_first(&[RESTED_WRITES, AFTER_ZEROS]),
+            rewritten_over_first: self.ratio_to_first(&[ran.rested_writes, ran.after_zeros]),
             trimmed_over_first: self
-                .ratio_to_first(&[TRIMMED_WRITES, AFTER_ZEROS])
+                .ratio_to_first(&[ran.trimmed_writes, ran.after_zeros])
                 .filter(|_| self.received_trim()),
-            trimmed_over_rested: self
-                .paired_ratio(RESTED_WRITES, TRIMMED_WRITES, 0.0)
+            trimmed_over_rested: paired_ratio(ran.rested_writes, ran.trimmed_writes, 0.0)
                 .filter(|_| self.received_trim()),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
-            steady_written_bytes: self
-                .segment(WRITES)
-                .filter(|_| drop.is_none())
-                .map(|of| of.bytes(Op::Write) as f64),
+            steady_written_bytes: ran.writes.filter(|_| drop.is_none()).map(|of| of.bytes(Op::Write) as f64),
             read_scatter: self.scatter(),
             stalled_share: self.stalled_share(),
-            rested_over_loaded: over(self.rate(LOAD_AFTER_IDLE), self.end_of(LOAD)),
+            rested_over_loaded: over(rate(ran.load_after_idle), ran.load.and_then(end_of)),
             flat_iops: deep.and_then(flat_end).map(|(iops, _)| iops),
             burst_over_flat: deep.and_then(flat_end).map(|(_, ratio)| ratio),
-            load_burst_over_flat: self.segment(LOAD).and_then(flat_end).map(|(_, ratio)| ratio),
+            load_burst_over_flat: ran.load.and_then(flat_end).map(|(_, ratio)| ratio),
             background_share: self.background_share(),
             counted_over_read: self.counted_ratio(),
             kernel_processors: self.kernel_processors(),
-            errors: self.evidence.segments.iter().map(Segment::errors).sum(),
+            errors: self.segments().iter().map(Segment::errors).sum(),
             wrong_sectors: self.wrong_sectors(),
         }
     }
@@ -181,9 +210,9 @@ impl<'a> CheckResults<'a> {
             (Metric::SequentialRead, first),
             (Metric::SequentialWrite, self.writes_in_order()),
             (Metric::SustainedWrite, self.final_write_rate()),
-            (Metric::RandomRead, self.rate(SMALL_READS)),
-            (Metric::RandomWrite, self.rate(SMALL_WRITES)),
-            (Metric::RandomReadQd32, self.rate(DEEP_READS)),
+            (Metric::RandomRead, rate(self.ran.small_reads)),
+            (Metric::RandomWrite, rate(self.ran.small_writes)),
+            (Metric::RandomReadQd32, rate(self.ran.deep_reads)),
         ]
         .into_iter()
         .filter_map(|(metric, measurement)| {
@@ -205,7 +234,7 @@ impl<'a> CheckResults<'a> {
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
     /// known to drop it.
     fn received_trim(&self) -> bool {
-        let observations = &self.evidence.observations;
+        let observations = self.past.observations;
         let is_sent = observations.iter().any(
             |observation| matches!(&observation.result, ProbeResult::Released(sent) if sent.refusal.is_none() && sent.bytes > 0),
         );
@@ -220,34 +249,35 @@ impl<'a> CheckResults<'a> {
         self.evidence.identity.kind == Kind::Folder
     }
 
-    fn speeds_of(&self, kind: &str) -> Vec<f64> {
-        self.places(kind).into_iter().map(|(_, speed)| speed).collect()
-    }
-
     /// How fast old data was read sequentially; in a folder, old files of the owner.
-    pub(super) fn old_data(&self) -> Option<Measured> {
-        measured_from(&middle_half(&self.speeds_of(if self.is_folder() { OLD } else { PLACE })))
+    pub(crate) fn old_data(&self) -> Option<Measured> {
+        measured_from(&middle_half(&speeds(if self.is_folder() {
+            &self.ran.old_files
+        } else {
+            &self.ran.places
+        })))
     }
 
     /// How fast data just written was read sequentially.
-    pub(super) fn fresh_data(&self) -> Option<f64> {
-        median(&self.speeds_of(if self.is_folder() { PLACE } else { FRESH }))
+    pub(crate) fn fresh_data(&self) -> Option<f64> {
+        median(&speeds(if self.is_folder() { &self.ran.places } else { &self.ran.fresh }))
     }
 
     /// Latency of small reads of data just written, at QD1, in nanoseconds.
-    pub(super) fn fresh_small_ns(&self) -> Option<f64> {
-        let name = if self.is_folder() { SMALL_READS } else { FRESH_SMALL };
-        self.rate(name).map(|rate| 1e9 * self.small_bytes() / rate.value)
+    pub(crate) fn fresh_small_ns(&self) -> Option<f64> {
+        let reads = if self.is_folder() { self.ran.small_reads } else { self.ran.fresh_small };
+        rate(reads).map(|rate| 1e9 * self.small_bytes() / rate.value)
     }
 
     /// Single regions are read in a moment, so one of them alone says little.
     fn fastest_read(&self) -> Option<Measured> {
-        let kinds = [PLACE, PLACE_REPEAT, FRESH].into_iter().filter_map(|kind| {
-            let mut speeds: Vec<f64> = self.places(kind).into_iter().map(|(_, speed)| speed).collect();
+        let kinds = [&self.ran.places, &self.ran.places_again, &self.ran.fresh];
+        let kinds = kinds.into_iter().filter_map(|places| {
+            let mut speeds = speeds(places);
             speeds.sort_by(f64::total_cmp);
             measured_from(&speeds[speeds.len() / 2..])
         });
-        kinds.chain(self.rate(LOAD)).max_by(|one, other| one.value.total_cmp(&other.value))
+        kinds.chain(rate(self.ran.load)).max_by(|one, other| one.value.total_cmp(&other.value))
     }
 
     fn small_bytes(&self) -> f64 {
@@ -255,13 +285,8 @@ impl<'a> CheckResults<'a> {
     }
 
     fn repeat_ratio(&self) -> Option<Measured> {
-        let first = self.places(PLACE);
-        let ratios: Vec<f64> = self
-            .places(PLACE_REPEAT)
-            .into_iter()
-            .filter_map(|(index, again)| Some(again / first.iter().find(|(of, _)| *of == index)?.1))
-            .collect();
-        measured_from(&ratios)
+        let ratio = |(index, again)| Some(again / self.ran.places.get(&index)?);
+        measured_from(&pairs(&self.ran.places_again).filter_map(ratio).collect::<Vec<_>>())
     }
 
     fn idle_ratio(&self) -> Option<Measured> {
@@ -272,13 +297,13 @@ impl<'a> CheckResults<'a> {
     /// From quantiles, because single long latencies are stalls; and from the one that grew least, because
     /// reads of blank addresses are of another kind while waking up affects all.
     pub(super) fn pauses(&self) -> Option<PauseLatencies> {
-        let latencies = |name: &str| -> Option<Vec<Nanos>> {
-            let samples = &self.segment(name)?.samples;
-            let mut all: Vec<Nanos> = samples.iter().map(|sample| sample.done.since(sample.sent)).collect();
+        let latencies = |segment: &Segment| -> Option<Vec<Nanos>> {
+            let mut all: Vec<Nanos> =
+                segment.samples.iter().map(|sample| sample.done.since(sample.sent)).collect();
             all.sort();
             Some(all).filter(|all| !all.is_empty())
         };
-        let (paused, busy) = (latencies(PAUSED_READS)?, latencies(SMALL_READS)?);
+        let (paused, busy) = (latencies(self.ran.paused_reads?)?, latencies(self.ran.small_reads?)?);
         let at = |sorted: &[Nanos], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
         let pairs = PAUSED_QUANTILES
             .map(|share| PauseLatencies { after_pause: at(&paused, share), busy: at(&busy, share) });
@@ -287,28 +312,27 @@ impl<'a> CheckResults<'a> {
 
     /// The fastest of the shifted small writes over those without a shift.
     fn alignment_ratio(&self) -> Option<Measured> {
-        let of = |shift: &str| self.rate(&format!("{SHIFTED_WRITES} {shift}"));
         // If time was up before the last, the one that fits may be missing.
-        of(ALIGNED_REPEAT)?;
-        let block = self.evidence.geometry.block;
-        let fastest = |rates: &mut dyn Iterator<Item = Measured>| {
-            rates.max_by(|one, other| one.value.total_cmp(&other.value))
+        let last = rate_of(self.ran.aligned_again?)?;
+        let fastest = |is_shifted: bool| {
+            let writes = self.ran.shifted_writes.iter().filter(|(shift, _)| (*shift > 0) == is_shifted);
+            let rates = writes.filter_map(|(_, segment)| rate_of(segment));
+            rates.chain((!is_shifted).then_some(last)).max_by(|one, other| one.value.total_cmp(&other.value))
         };
-        let others = fastest(&mut shifts(block).skip(1).filter_map(|shift| of(&shift.to_string())))?;
-        Some(others.divide_by(fastest(&mut ["0", ALIGNED_REPEAT].into_iter().filter_map(of))?))
+        Some(fastest(true)?.divide_by(fastest(false)?))
     }
 
     /// Zeros compared with the writes before and after them.
     fn zeros_ratio(&self) -> Option<Measured> {
-        let (before, after) = (self.rate(TRIMMED_WRITES)?, self.rate(AFTER_ZEROS)?);
-        let (over_before, over_after) =
-            (self.rate(ZEROS)?.divide_by(before), self.rate(ZEROS)?.divide_by(after));
+        let (before, after) = (rate(self.ran.trimmed_writes)?, rate(self.ran.after_zeros)?);
+        let zeros = rate(self.ran.zeros)?;
+        let (over_before, over_after) = (zeros.divide_by(before), zeros.divide_by(after));
         Some(if over_before.value < over_after.value { over_before } else { over_after })
     }
 
     /// I/Os of other programs while nothing was measured, times the latency of one.
     fn background_share(&self) -> Option<Measured> {
-        let rests = [QUIET, COOL].into_iter().filter_map(|name| self.segment(name));
+        let rests = [self.ran.quiet, self.ran.cool].into_iter().flatten();
         let counters = rests.filter_map(|segment| {
             Some((segment.device_counters.as_ref()?.disk_counters(), segment.elapsed()))
         });
@@ -333,79 +357,46 @@ impl<'a> CheckResults<'a> {
 
     /// Latency of a small read, in nanoseconds.
     pub(super) fn access(&self) -> Option<f64> {
-        Some(1e9 * self.small_bytes() / self.segment(SMALL_READS)?.bytes_per_s()?)
+        Some(1e9 * self.small_bytes() / self.ran.small_reads?.bytes_per_s()?)
     }
 
     /// Latency of a small write, in nanoseconds.
     fn small_write_ns(&self) -> Option<f64> {
-        Some(1e9 * self.small_bytes() / self.segment(SMALL_WRITES)?.bytes_per_s()?)
+        Some(1e9 * self.small_bytes() / self.ran.small_writes?.bytes_per_s()?)
     }
 
     fn wrong_sectors(&self) -> u64 {
         let sectors = |bytes: u64| bytes / SECTOR as u64;
         let of = |segment: &Segment| {
             let Some(damage) = &segment.damage else { return 0 };
-            match segment.workload.name.as_str() {
-                // Other data there belongs to the owner.
-                UNWRITTEN_READS => sectors(damage.wrapped_bytes),
-                _ => sectors(damage.bytes()),
-            }
+            // Other data there belongs to the owner.
+            let is_unwritten = self.ran.unwritten_reads.is_some_and(|reads| std::ptr::eq(reads, segment));
+            sectors(if is_unwritten { damage.wrapped_bytes } else { damage.bytes() })
         };
-        self.evidence.segments.iter().map(of).sum()
-    }
-
-    /// Where sequential writes became slower for good, in bytes from their start, and by how much; `None` if
-    /// only the drive's memory filled up.
-    pub(super) fn cliff_in(&self, name: &str) -> Option<(Measured, Measured)> {
-        self.knee_of(name).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
-    }
-
-    /// The last lasting drop. If the bytes before it still had to reach the medium when the writes ended, as
-    /// the time of the flush shows, memory had taken them; if they were there already, faster flash had.
-    fn knee_of(&self, name: &str) -> Option<Knee> {
-        let segment = self.segment(name)?;
-        let rates = rates_by_bytes(segment);
-        let last = knees(&rates).into_iter().rev().find(|knee| {
-            knee.at >= 1 && rates.len() - knee.at >= DROP_WINDOWS && knee.before / knee.after >= DROP
-        })?;
-        let ratio = last.before / last.after;
-        let width = segment.gigabytes.width as f64;
-        let [low, at, high] = [last.at_low, last.at, last.at_high].map(|index| index as f64 * width);
-        let flushed_bytes = flush_time(segment).0 as f64 * 1e-9 * last.after;
-        let ahead_bytes = at * (1.0 - 1.0 / ratio);
-        Some(Knee {
-            at_bytes: Measured::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
-            ratio: Measured::with_interval(ratio, SINGLE_VALUE_ERROR),
-            is_of_memory: at < BUFFER_BYTES_MAX || flushed_bytes >= BUFFERED_SHARE * ahead_bytes,
-        })
+        self.segments().iter().map(of).sum()
     }
 
     /// Before any drop, and with the flush if memory took the first writes.
     fn writes_in_order(&self) -> Option<Measured> {
-        let segment = self.segment(WRITES)?;
+        let segment = self.ran.writes?;
         let is_held_back = flush_time(segment).0 as f64 >= FLUSH_SHARE_MIN * segment.elapsed().0 as f64;
-        let in_memory = self.knee_of(WRITES).is_some_and(|knee| knee.is_of_memory);
-        if is_held_back || in_memory { self.rate(WRITES) } else { self.start_of(WRITES) }
+        let in_memory = knee_of(segment).is_some_and(|knee| knee.is_of_memory);
+        if is_held_back || in_memory { rate_of(segment) } else { start_of(segment) }
     }
 
     fn write_cliff(&self, at_bytes: Measured, ratio: Measured) -> WriteCliff {
         WriteCliff {
             at_bytes,
             ratio,
-            again_at_bytes: self.cliff_in(RESTED_WRITES).map(|(at, _)| at),
-            at_half_rate: self.cliff_in(SLOW_WRITES).map(|(at, _)| at.divide_by(at_bytes)),
+            again_at_bytes: self.ran.rested_writes.and_then(cliff_in).map(|(at, _)| at),
+            at_half_rate: self.ran.slow_writes.and_then(cliff_in).map(|(at, _)| at.divide_by(at_bytes)),
         }
-    }
-
-    /// What continued the first writes.
-    pub(super) fn continued_writes(&self) -> impl Iterator<Item = &'a Segment> {
-        self.usable_segments().filter(|segment| segment.workload.name.starts_with(CONTINUED_WRITES))
     }
 
     /// The last quarter of them, which memory cannot absorb: of the bytes, and of the time, as what comes right after a stall is fast
     /// and no rate that lasts.
     pub(super) fn final_write_rate(&self) -> Option<Measured> {
-        let all = std::iter::once(self.segment(WRITES)?).chain(self.continued_writes());
+        let all = std::iter::once(self.ran.writes?).chain(self.ran.continued_writes.iter().copied());
         let windows: Vec<Window> = all.flat_map(windows_of).flatten().collect();
         let least = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>() / 4.0;
         let (bytes_least, seconds_least) = (least(|window| window.bytes), least(|window| window.seconds));
@@ -421,25 +412,21 @@ impl<'a> CheckResults<'a> {
     /// The same windows written again in these workloads, as one ratio. Only windows from where the first writes had become slow
     /// count: before that a cache or the blocks of the reserve take all writes. Where the workloads disagree, the interval holds
     /// all of them; a single one may have met a pause of another program.
-    fn ratio_to_first(&self, workloads: &[&str]) -> Option<Measured> {
-        let from = self.knee_of(WRITES).map_or(0.0, |knee| knee.at_bytes.value);
+    fn ratio_to_first(&self, workloads: &[Option<&Segment>]) -> Option<Measured> {
+        let from = self.ran.writes.and_then(knee_of).map_or(0.0, |knee| knee.at_bytes.value);
         let ratio = self.ratio_of(workloads, from)?;
         // What new places gain by the rest alone is no gain by writing again.
-        match self.end_of_new_places().and_then(|new| Some(new.divide_by(self.final_write_rate()?))) {
+        // Blocks that were freed meanwhile take the first ones.
+        let new = self.ran.new_places.and_then(last_half_of);
+        match new.and_then(|new| Some(new.divide_by(self.final_write_rate()?))) {
             Some(by_rest) if by_rest.value > 1.0 => Some(ratio.divide_by(by_rest)),
             _ => Some(ratio),
         }
     }
 
-    /// The rate of the last half of writes of new places after a rest: blocks that were freed meanwhile take the first ones.
-    fn end_of_new_places(&self) -> Option<Measured> {
-        let windows: Vec<Window> = windows_of(self.segment(NEW_PLACES)?).into_iter().flatten().collect();
-        rate_over(&windows[windows.len() / 2..])
-    }
-
-    fn ratio_of(&self, workloads: &[&str], from: f64) -> Option<Measured> {
+    fn ratio_of(&self, workloads: &[Option<&Segment>], from: f64) -> Option<Measured> {
         let ratios: Vec<Measured> =
-            workloads.iter().filter_map(|name| self.paired_ratio(WRITES, name, from)).collect();
+            workloads.iter().filter_map(|again| paired_ratio(self.ran.writes, *again, from)).collect();
         if let [only] = ratios[..] {
             return Some(only.with_scatter(SINGLE_VALUE_ERROR));
         }
@@ -449,33 +436,8 @@ impl<'a> CheckResults<'a> {
         Some(Measured::new(center, low, high))
     }
 
-    /// The rate of writing windows in the second workload over that in the first one, from this many bytes on.
-    fn paired_ratio(&self, first: &str, again: &str, from_bytes: f64) -> Option<Measured> {
-        let (first, again) = (self.segment(first)?, self.segment(again)?);
-        if first.gigabytes.width != again.gigabytes.width {
-            return None;
-        }
-        let passed = (from_bytes / first.gigabytes.width as f64) as usize;
-        let (first, again) = (windows_of(first), windows_of(again));
-        let pairs = first.into_iter().zip(again).skip(passed);
-        let ratios: Vec<f64> =
-            pairs.filter_map(|(first, again)| Some(again?.rate() / first?.rate())).collect();
-        measured_from(&ratios).filter(|_| ratios.len() >= DROP_WINDOWS)
-    }
-
-    fn start_of(&self, name: &str) -> Option<Measured> {
-        let windows: Vec<Window> = windows_of(self.segment(name)?).into_iter().flatten().collect();
-        rate_over(&windows[..windows.len().div_ceil(4)])
-    }
-
-    fn end_of(&self, name: &str) -> Option<Measured> {
-        let segment = self.segment(name)?;
-        let rates = above_zero(segment, &rates_by_time(segment));
-        measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
-    }
-
     fn scatter(&self) -> Option<Measured> {
-        let rates = rates_by_time(self.segment(LOAD)?);
+        let rates = rates_by_time(self.ran.load?);
         let share = standard_deviation(&rates)? / mean(&rates)?;
         (share > 0.0).then(|| Measured::with_interval(share, 0.3))
     }
@@ -499,7 +461,7 @@ impl<'a> CheckResults<'a> {
 
     /// Over the sequential reads that last for seconds, so that clock ticks do not matter.
     fn kernel_processors(&self) -> Option<Measured> {
-        let load = self.segment(LOAD)?;
+        let load = self.ran.load?;
         let kernel = load.device_counters?.kernel?;
         let processors = kernel.0 as f64 / load.elapsed().0 as f64;
         (processors.is_finite() && processors > 0.0).then(|| Measured::with_interval(processors, BUSY))
@@ -515,6 +477,80 @@ impl<'a> CheckResults<'a> {
         (counted_bytes > 0 && read > 0)
             .then(|| Measured::with_interval(counted_bytes as f64 / read as f64, LEAST))
     }
+}
+
+/// Where sequential writes became slower for good, in bytes from their start, and by how much; `None` if
+/// only the drive's memory filled up.
+pub(super) fn cliff_in(segment: &Segment) -> Option<(Measured, Measured)> {
+    knee_of(segment).filter(|knee| !knee.is_of_memory).map(|knee| (knee.at_bytes, knee.ratio))
+}
+
+/// The last lasting drop. If the bytes before it still had to reach the medium when the writes ended, as
+/// the time of the flush shows, memory had taken them; if they were there already, faster flash had.
+fn knee_of(segment: &Segment) -> Option<Knee> {
+    let rates = rates_by_bytes(segment);
+    let last = knees(&rates).into_iter().rev().find(|knee| {
+        knee.at >= 1 && rates.len() - knee.at >= DROP_WINDOWS && knee.before / knee.after >= DROP
+    })?;
+    let ratio = last.before / last.after;
+    let width = segment.gigabytes.width as f64;
+    let [low, at, high] = [last.at_low, last.at, last.at_high].map(|index| index as f64 * width);
+    let flushed_bytes = flush_time(segment).0 as f64 * 1e-9 * last.after;
+    let ahead_bytes = at * (1.0 - 1.0 / ratio);
+    Some(Knee {
+        at_bytes: Measured::new(at, low.max(width / 2.0).min(at), high.max(at + width / 2.0)),
+        ratio: Measured::with_interval(ratio, SINGLE_VALUE_ERROR),
+        is_of_memory: at < BUFFER_BYTES_MAX || flushed_bytes >= BUFFERED_SHARE * ahead_bytes,
+    })
+}
+
+/// The rate of writing windows in the second workload over that in the first one, from this many bytes on.
+fn paired_ratio(first: Option<&Segment>, again: Option<&Segment>, from_bytes: f64) -> Option<Measured> {
+    let (first, again) = first.zip(again)?;
+    if first.gigabytes.width != again.gigabytes.width {
+        return None;
+    }
+    let passed = (from_bytes / first.gigabytes.width as f64) as usize;
+    let (first, again) = (windows_of(first), windows_of(again));
+    let pairs = first.into_iter().zip(again).skip(passed);
+    let ratios: Vec<f64> = pairs.filter_map(|(first, again)| Some(again?.rate() / first?.rate())).collect();
+    measured_from(&ratios).filter(|_| ratios.len() >= DROP_WINDOWS)
+}
+
+/// The rate of the first quarter.
+fn start_of(segment: &Segment) -> Option<Measured> {
+    let windows: Vec<Window> = windows_of(segment).into_iter().flatten().collect();
+    rate_over(&windows[..windows.len().div_ceil(4)])
+}
+
+/// The rate of the last quarter.
+fn end_of(segment: &Segment) -> Option<Measured> {
+    let rates = above_zero(segment, &rates_by_time(segment));
+    measured_from(&rates[rates.len() - rates.len().div_ceil(4)..])
+}
+
+/// The rate of the last half.
+fn last_half_of(segment: &Segment) -> Option<Measured> {
+    let windows: Vec<Window> = windows_of(segment).into_iter().flatten().collect();
+    rate_over(&windows[windows.len() / 2..])
+}
+
+fn rate(segment: Option<&Segment>) -> Option<Measured> {
+    segment.and_then(rate_of)
+}
+
+/// Numbers and speeds.
+pub(super) fn pairs(places: &BTreeMap<usize, f64>) -> impl Iterator<Item = (usize, f64)> {
+    places.iter().map(|(index, speed)| (*index, *speed))
+}
+
+fn speeds(places: &BTreeMap<usize, f64>) -> Vec<f64> {
+    places.values().copied().collect()
+}
+
+/// A record, unless it failed.
+pub(super) fn sound(segment: &Segment) -> Option<&Segment> {
+    segment.measurement_error().is_none().then_some(segment)
 }
 
 /// Time of a segment's I/Os that are stalls, in nanoseconds. The slowest are kept as samples; if all of these
@@ -721,6 +757,12 @@ mod tests {
         Evidence { segments, ..crate::fixtures::evidence() }
     }
 
+    fn results(evidence: &Evidence) -> CheckResults<'_> {
+        let mut results = CheckResults::new(evidence);
+        results.past.segments = &evidence.segments;
+        results
+    }
+
     const MS: u64 = 1_000_000;
 
     #[test]
@@ -728,15 +770,15 @@ mod tests {
         for stalls in [1, 31, 32, 33, 100, 400] {
             // A stall of 80 ms after every 520 reads of 1 ms: 100 of them in a minute.
             let each = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
-            let evidence = evidence(vec![segment(LOAD, 0, each)]);
-            let share = CheckResults::new(&evidence).stalled_share().unwrap().value;
+            let evidence = evidence(vec![segment("load", 0, each)]);
+            let share = results(&evidence).stalled_share().unwrap().value;
             let truth = 80.0 / (519.0 + 80.0);
             assert!((share / truth - 1.0).abs() < 0.005, "{stalls}: {share} is not {truth}");
-            assert_eq!(CheckResults::new(&evidence).longest_stall(), Some(Nanos(80 * MS)));
+            assert_eq!(results(&evidence).longest_stall(), Some(Nanos(80 * MS)));
         }
-        let calm = evidence(vec![segment(LOAD, 0, (0..60_000).map(|_| MS))]);
-        assert_eq!(CheckResults::new(&calm).stalled_share(), None);
-        assert_eq!(CheckResults::new(&calm).longest_stall(), None);
+        let calm = evidence(vec![segment("load", 0, (0..60_000).map(|_| MS))]);
+        assert_eq!(results(&calm).stalled_share(), None);
+        assert_eq!(results(&calm).longest_stall(), None);
     }
 
     #[test]
@@ -744,12 +786,13 @@ mod tests {
         use likenew_core::findings::Findings;
         let drawn = |segment: Segment| {
             let evidence = evidence(vec![segment]);
-            let (measured, mut findings) = (CheckResults::new(&evidence), Findings::default());
-            super::super::tables::draw(&measured, &evidence, &mut findings);
+            let (mut measured, mut findings) = (results(&evidence), Findings::default());
+            measured.ran.writes = sound(&evidence.segments[0]);
+            super::super::tables::draw(&measured, &mut findings);
             (findings.series.contains_key("writes"), measured.stalled_share().is_some())
         };
         let ios = || (0..4000).map(|io| if io == 9 { 3000 * MS } else { MS });
-        let fine = segment(WRITES, 0, ios());
+        let fine = segment("writes", 0, ios());
         let failed = Segment { stop: Stop::Failed { op: Op::Write, offset: 0, errno: 28 }, ..fine.clone() };
         assert_eq!(drawn(fine), (true, true));
         assert_eq!(drawn(failed), (false, false));
@@ -759,15 +802,14 @@ mod tests {
     fn a_window_in_which_it_stood_still_counts() {
         // Six seconds of reads, the last two of which are one read of 2 s; then the same without it.
         let stood = (0..4000).map(|_| MS).chain([2000 * MS]).chain((0..10).map(|_| MS));
-        let load = segment(LOAD, 0, stood);
-        let rested = segment(LOAD_AFTER_IDLE, load.ended_at.0, (0..1000).map(|_| MS));
-        let even = segment(LOAD, 0, (0..6010).map(|_| MS));
+        let load = segment("load", 0, stood);
+        let rested = segment("load after idle", load.ended_at.0, (0..1000).map(|_| MS));
+        let even = segment("load", 0, (0..6010).map(|_| MS));
         let ratio = |load: Segment| {
-            CheckResults::new(&evidence(vec![load, rested.clone()]))
-                .measurements()
-                .rested_over_loaded
-                .unwrap()
-                .value
+            let evidence = evidence(Vec::new());
+            let mut results = results(&evidence);
+            (results.ran.load, results.ran.load_after_idle) = (Some(&load), Some(&rested));
+            results.measurements().rested_over_loaded.unwrap().value
         };
         assert!((ratio(even) - 1.0).abs() < 0.01);
         assert!(ratio(load) > 10.0, "two seconds of nothing at the end are a fall");

@@ -1,15 +1,16 @@
-//! The diagnosis as tables and charts.
+//! The diagnosis as tables and charts; which share of the rated speed remains, and where the rest goes: to the data, to use, to the
+//! link, or unexplained. Of that only what was measured or compared counts; the answer names the parts that are unknown.
 
-use likenew_core::findings::{Action, Findings, Line, Row, Series, Shape};
-use likenew_core::procedure::Evidence;
+use likenew_core::findings::{Action, Answer, Findings, Line, Row, Series, Shape};
 use likenew_core::row;
-use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, cost};
+use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, Origin, cost};
+use likenew_measuring::data::files::FileScan;
 use likenew_procedure_support::series::{axis, speed};
 
-use super::results::{CheckResults, rates_by_bytes};
-use super::wording;
-use super::wording::workload_names::{PLACE, PLACE_REPEAT, RESTED_WRITES, TRIMMED_WRITES, WRITES};
-use super::workload_plan::PLACES;
+use super::experiment::PLACES;
+use super::results::{CheckResults, pairs, rates_by_bytes};
+use super::wording::{self, Rated, workload_names as names};
+use crate::site::{add_series, add_table};
 
 /// Adds the tables that have rows.
 pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
@@ -34,17 +35,11 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
             }
         })
     });
-    for (name, rows) in [
-        ("causes", named().map(cause_row).collect::<Vec<_>>()),
-        ("metrics", metrics.map(|(metric, measured)| metric_row(case, *metric, *measured)).collect()),
-        ("indicators", indicators.collect()),
-        ("fixes", fixes.collect()),
-        ("evidence", evidence.collect()),
-    ] {
-        if !rows.is_empty() {
-            findings.tables.insert(name.to_owned(), rows);
-        }
-    }
+    add_table(findings, "causes", named().map(cause_row));
+    add_table(findings, "metrics", metrics.map(|(metric, measured)| metric_row(case, *metric, *measured)));
+    add_table(findings, "indicators", indicators);
+    add_table(findings, "fixes", fixes);
+    add_table(findings, "evidence", evidence);
 }
 
 fn cause_row(found: &FoundCause) -> Row {
@@ -85,51 +80,294 @@ fn fix_row(found: &FoundCause, action: &Action) -> Row {
 }
 
 /// Draws the measurements.
-pub(super) fn draw(measured: &CheckResults<'_>, evidence: &Evidence, findings: &mut Findings) {
-    let capacity = evidence.geometry.capacity as f64;
-    let lines: Vec<Line> = [(PLACE, wording::FIRST_READ), (PLACE_REPEAT, wording::SECOND_READ)]
-        .into_iter()
-        .filter_map(|(kind, name)| {
-            let places = measured.places(kind);
-            let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
-            let points: Vec<[f64; 2]> = places.into_iter().map(|(index, speed)| [at(index), speed]).collect();
-            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
-        })
-        .collect();
-    insert(findings, "reads", wording::READS_TITLE, Shape::Scatter, axis("address", "bytes"), lines);
-    let lines: Vec<Line> = [WRITES, RESTED_WRITES, TRIMMED_WRITES]
-        .into_iter()
-        .filter_map(|name| {
-            let segment = measured.segment(name)?;
-            let width = segment.gigabytes.width as f64;
-            let rates = rates_by_bytes(segment);
-            let points: Vec<[f64; 2]> =
-                rates.iter().enumerate().map(|(index, rate)| [(index as f64 + 1.0) * width, *rate]).collect();
-            (!points.is_empty()).then(|| Line { name: name.to_owned(), points, band: Vec::new() })
-        })
-        .collect();
-    insert(findings, "writes", wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), lines);
+pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
+    let ran = &measured.ran;
+    let capacity = measured.evidence.geometry.capacity as f64;
+    let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
+    let lines = [(&ran.places, wording::FIRST_READ), (&ran.places_again, wording::SECOND_READ)].map(
+        |(places, name)| Line::new(name, pairs(places).map(|(index, speed)| [at(index), speed]).collect()),
+    );
+    let reads = Series::new(wording::READS_TITLE, Shape::Scatter, axis("address", "bytes"), speed());
+    let written = [
+        (ran.writes, names::WRITES),
+        (ran.rested_writes, names::RESTED_WRITES),
+        (ran.trimmed_writes, names::TRIMMED_WRITES),
+    ];
+    let written = written.into_iter().filter_map(|(segment, name)| {
+        let segment = segment?;
+        let width = segment.gigabytes.width as f64;
+        let point = |(index, rate)| [(index as f64 + 1.0) * width, rate];
+        Some(Line::new(name, rates_by_bytes(segment).into_iter().enumerate().map(point).collect()))
+    });
+    let writes = Series::new(wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), speed());
+    add_series(findings, "reads", reads.lines(lines));
+    add_series(findings, "writes", writes.lines(written));
 }
 
-fn insert(
-    findings: &mut Findings,
-    name: &str,
-    title: &str,
-    shape: Shape,
-    x: likenew_core::findings::Axis,
-    lines: Vec<Line>,
-) {
-    if !lines.is_empty() {
-        let series = Series {
-            title: title.to_owned(),
-            shape,
-            x,
-            y: speed(),
-            lines,
-            marks: Vec::new(),
-            categories: Vec::new(),
-            rows: String::new(),
+/// Share of the rated speed from which nothing needs explaining. Chosen: measurements vary by a few percent.
+const RATED_SHARE_OK: f64 = 0.97;
+/// Speed of writing zeros over that of other data, as a ratio, from which data matters. The same as for the
+/// cause `compression`, where less is scatter.
+const DATA_MATTERS: f64 = 1.1;
+/// Speed of sustained writes over that of short ones, as a ratio, from which both have one explanation.
+/// Chosen: a tenth is within the drop that counts as none.
+const AS_LONG: f64 = 0.9;
+/// A smaller share of the rated speed is not worth a sentence. Chosen: less than measurements vary.
+const PART: f64 = 0.03;
+/// Standard deviation of a logarithm between checks above which a baseline says nothing of parts. Chosen: a
+/// tenth is as large as the parts.
+const REPEATS: f64 = 0.1;
+
+/// One metric with a rated speed.
+struct Share {
+    metric: Metric,
+    advertised: f64,
+    now: f64,
+    /// From the baseline, or from the simulated drive when new.
+    new: Option<(f64, Origin)>,
+    link: Option<f64>,
+    /// Speed of writing zeros over that of other data; 1 if data does not matter, `None` if that was not
+    /// measured or does not apply.
+    zeros: Option<f64>,
+}
+
+/// Adds the sentence and the table, if a rated metric was measured. `files` is the scan of the user's files; rated speeds that are
+/// `given` by the user are in the answer, whatever else is.
+pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool, findings: &mut Findings) {
+    let shares: Vec<Share> =
+        Metric::ALL.into_iter().filter_map(|metric| Share::for_metric(case, metric)).collect();
+    if shares.is_empty() {
+        return;
+    }
+    let compresses_to = files.and_then(FileScan::compresses_to).map(|share| share.value);
+    let is_hidden =
+        |share: &Share| case.shortfall(share.metric).is_some_and(|(_, of)| of.origin != Origin::Advertised);
+    let says_both = given && shares.iter().any(is_hidden);
+    if says_both || shares.iter().any(|share| share.share() < RATED_SHARE_OK) {
+        let rows_left: Vec<&Share> = shares.iter().filter(|share| !share.is_explained_by(&shares)).collect();
+        let rated: Vec<Rated> = rows_left
+            .iter()
+            .map(|share| Rated {
+                metric: share.metric,
+                now: share.now,
+                advertised: share.advertised,
+                compressible: share.speed_of_zeros().filter(|_| share.share() < RATED_SHARE_OK),
+            })
+            .collect();
+        let evidence = rows_left.iter().flat_map(|share| share.evidence(compresses_to));
+        let answer = evidence.fold(wording::rated_share(&rated), Answer::with_evidence);
+        // Beside a problem it would be one more line to read.
+        if says_both || !findings.found_problem() {
+            findings.overview.answers.push(answer.id.clone());
+        }
+        findings.answers.push(answer);
+    }
+    let rows = shares.iter().map(|share| share.row(compresses_to)).collect();
+    findings.tables.insert("shares".into(), rows);
+}
+
+impl Share {
+    fn for_metric(case: &Case<'_>, metric: Metric) -> Option<Self> {
+        let reference = |origin: Origin| {
+            let of = case.references.iter().find(|of| of.metric == metric && of.origin == origin);
+            of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
         };
-        findings.series.insert(name.to_owned(), series);
+        let new = [Origin::Baseline, Origin::Simulated].into_iter();
+        // Makers rate one write speed; sustained writes are compared with it, too.
+        let promised = reference(Origin::Advertised).or_else(|| {
+            let of = case
+                .references
+                .iter()
+                .find(|of| (of.metric, of.origin) == (Metric::SequentialWrite, Origin::Advertised));
+            of.filter(|_| metric == Metric::SustainedWrite).map(|of| of.value)
+        });
+        let is_written_in_order = matches!(metric, Metric::SequentialWrite | Metric::SustainedWrite);
+        Some(Self {
+            metric,
+            advertised: promised?,
+            now: case.measurements.metric(metric)?.value,
+            new: new.filter_map(|origin| Some((reference(origin)?, origin))).next(),
+            link: reference(Origin::Link),
+            zeros: case.measurements.zeros_over_random.filter(|_| is_written_in_order).map(scale_by),
+        })
+    }
+
+    /// Whether another metric explains it: sustained writes that are as fast as short ones.
+    fn is_explained_by(&self, shares: &[Self]) -> bool {
+        let short = shares.iter().find(|share| share.metric == Metric::SequentialWrite);
+        let is_alike = |short: &Self| short.advertised == self.advertised && self.now / short.now > AS_LONG;
+        self.metric == Metric::SustainedWrite && short.is_some_and(is_alike)
+    }
+
+    fn share(&self) -> f64 {
+        self.now / self.advertised
+    }
+
+    /// Share of the speed when new that is left; `None` if unknown. Scatter does not count as a gain.
+    fn share_after_aging(&self) -> Option<f64> {
+        self.new.map(|(new, _)| (self.now / new).min(1.0))
+    }
+
+    /// Share of the rated speed that the link allows.
+    fn link_share(&self) -> Option<f64> {
+        self.link.map(|link| (link / self.advertised).min(1.0))
+    }
+
+    /// Share that is left without data, use and link.
+    fn unexplained_share(&self) -> f64 {
+        let known = self.share_after_aging().unwrap_or(1.0) * self.link_share().unwrap_or(1.0)
+            / self.zeros.unwrap_or(1.0);
+        (self.share() / known).min(1.0)
+    }
+
+    /// Speed for files that compress to this share: time grows in proportion to what has to be stored.
+    fn share_for_files(&self, compresses_to: f64) -> Option<f64> {
+        self.zeros.map(|zeros| self.now * zeros / (1.0 - compresses_to + compresses_to * zeros))
+    }
+
+    /// The steps from the rated speed to the one measured.
+    fn evidence(&self, compresses_to: Option<f64>) -> Vec<String> {
+        if self.share() >= RATED_SHARE_OK {
+            return Vec::new();
+        }
+        let mut evidence: Vec<String> =
+            [self.data(compresses_to), self.age(), self.through_link()].into_iter().flatten().collect();
+        let lost = 1.0 - self.unexplained_share();
+        if lost >= PART {
+            evidence.push(wording::unexplained(self.metric, lost, self.new.is_some()));
+        }
+        evidence
+    }
+
+    /// The speed of zeros, where data matters.
+    fn speed_of_zeros(&self) -> Option<f64> {
+        self.zeros.filter(|zeros| *zeros > 1.0).map(|zeros| self.now * zeros)
+    }
+
+    fn data(&self, compresses_to: Option<f64>) -> Option<String> {
+        let zeros = self.zeros.filter(|zeros| *zeros > 1.0)?;
+        let yours = compresses_to.and_then(|share| Some((share, self.share_for_files(share)?)));
+        Some(wording::lost_to_data(self.metric, 1.0 - 1.0 / zeros, self.now * zeros, yours))
+    }
+
+    fn age(&self) -> Option<String> {
+        let ((new, origin), left) = (self.new?, self.share_after_aging()?);
+        Some(if 1.0 - left >= PART {
+            wording::lost_to_use(self.metric, 1.0 - left, origin, new)
+        } else {
+            wording::use_costs_nothing(self.metric)
+        })
+    }
+
+    fn through_link(&self) -> Option<String> {
+        let (link, through) = (self.link?, self.link_share()?);
+        let without = self.new.map(|(new, _)| new).filter(|new| *new > link);
+        (1.0 - through >= PART).then(|| wording::limited_by_link(self.metric, link, without))
+    }
+
+    fn row(&self, compresses_to: Option<f64>) -> Row {
+        let lost = |left: f64| (1.0 - left) * 100.0;
+        row! {
+            metric: self.metric,
+            unit: self.metric.unit(),
+            advertised_per_s: self.advertised,
+            link_per_s: self.link,
+            new_per_s: self.new.map(|(new, _)| new),
+            now_per_s: self.now,
+            share_percent: self.share() * 100.0,
+            your_files_per_s: compresses_to.and_then(|share| self.share_for_files(share)),
+            lost_to_data_percent: self.zeros.map(|zeros| lost(1.0 / zeros)),
+            lost_to_age_percent: self.share_after_aging().map(lost),
+            lost_to_link_percent: self.link_share().map(lost),
+            lost_otherwise_percent: lost(self.unexplained_share()),
+        }
+    }
+}
+
+/// Speed of zeros over that of other data, if it is more than scatter.
+fn scale_by(zeros: Measured) -> f64 {
+    if zeros.value >= DATA_MATTERS && zeros.low > 1.0 { zeros.value } else { 1.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use likenew_diagnosis::{Measurements, Reference};
+
+    use super::*;
+
+    fn findings(metrics: &[(Metric, f64)], zeros: f64, references: &[(Metric, Origin, f64)]) -> Findings {
+        let measurement = |value| Measured::with_interval(value, 0.01);
+        let measurements = Measurements {
+            metrics: metrics.iter().map(|(metric, value)| (*metric, measurement(*value))).collect(),
+            zeros_over_random: Some(measurement(zeros)),
+            ..Measurements::default()
+        };
+        let references: Vec<Reference> = references
+            .iter()
+            .map(|(metric, origin, value)| Reference {
+                metric: *metric,
+                origin: *origin,
+                value: *value,
+                repeatability: 0.0,
+            })
+            .collect();
+        let case = Case {
+            measurements: &measurements,
+            facts: None,
+            delta: None,
+            references: &references,
+            normal: &[],
+            site: None,
+        };
+        let mut findings = Findings::default();
+        put_shares(&case, None, false, &mut findings);
+        findings
+    }
+
+    #[test]
+    fn parts_of_a_gap_multiply_to_the_whole_of_it() {
+        let write = Metric::SequentialWrite;
+        let found = findings(
+            &[(write, 90e6)],
+            2.0,
+            &[
+                (write, Origin::Advertised, 500e6),
+                (write, Origin::Simulated, 120e6),
+                (write, Origin::Link, 300e6),
+            ],
+        );
+        let row = &found.tables["shares"][0];
+        let left = |key: &str| 1.0 - row[key].as_f64().unwrap() / 100.0;
+        let parts =
+            ["lost_to_data_percent", "lost_to_age_percent", "lost_to_link_percent", "lost_otherwise_percent"];
+        let product: f64 = parts.into_iter().map(left).product();
+        assert!((product - 90.0 / 500.0).abs() < 1e-9, "{row:?}");
+        let evidence = &found.answers[0].evidence;
+        for words in [
+            "writes 50% slower than zeros",
+            "25% below new",
+            "limited by the link to 300 MB/s",
+            "unexplained",
+        ] {
+            assert!(evidence.iter().any(|sentence| sentence.contains(words)), "no {words} in {evidence:?}");
+        }
+    }
+
+    #[test]
+    fn long_writes_are_held_against_what_is_rated_of_writes_and_reported_where_they_fell() {
+        let (write, long) = (Metric::SequentialWrite, Metric::SustainedWrite);
+        let references = [
+            (write, Origin::Advertised, 60e6),
+            (write, Origin::Simulated, 60e6),
+            (long, Origin::Simulated, 60e6),
+        ];
+        let fallen = findings(&[(write, 60e6), (long, 12e6)], 1.0, &references);
+        assert!(fallen.answers[0].answer.contains("sustained write 20% (12.0 MB/s of 60.0 MB/s)"));
+        assert!(fallen.answers[0].evidence[0].contains("80% below new"));
+        let even = findings(&[(write, 30e6), (long, 30e6)], 1.0, &references);
+        assert!(!even.answers[0].answer.contains("sustained"), "{}", even.answers[0].answer);
+        assert_eq!(even.tables["shares"].len(), 2);
+        let kept = findings(&[(write, 60e6), (long, 60e6)], 1.0, &references);
+        assert!(kept.answers.is_empty(), "who sees all of it has nothing to explain");
     }
 }

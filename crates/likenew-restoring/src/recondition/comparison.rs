@@ -2,14 +2,12 @@
 //! repeating the check would give.
 
 use likenew_core::io::Op;
-use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Rate;
-use likenew_diagnosis::{Case, FoundCause, Measured, Metric, Symptom};
-
+use likenew_diagnosis::{FoundCause, Measured, Metric, Symptom};
 use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::step_name::StepName;
-use crate::check::Check;
+use crate::check::DiagnosedCheck;
 
 /// A measure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -195,19 +193,17 @@ pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Opti
 }
 
 /// Every measure that both checks have.
-pub(super) fn changes(check: &Check, before: &Evidence, after: &Evidence) -> Vec<Change> {
-    let of = |evidence: &Evidence| check.with_diagnosis(evidence, |case, _| measures(check, evidence, case));
-    let (before, after) = (of(before), of(after));
-    let pairs = after.into_iter().filter_map(|(measure, after, reference)| {
+pub(super) fn changes(before: &DiagnosedCheck<'_>, after: &DiagnosedCheck<'_>) -> Vec<Change> {
+    let before = measures(before);
+    let pairs = measures(after).into_iter().filter_map(|(measure, after, reference)| {
         let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
         Some(Change { measure, before: *before, after, reference })
     });
     pairs.collect()
 }
 
-type MetricBeforeAfter = (Measure, Measured, Option<Goal>);
-
-fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBeforeAfter> {
+fn measures(check: &DiagnosedCheck<'_>) -> Vec<(Measure, Measured, Option<Goal>)> {
+    let case = check.case();
     let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
         let reference = case.shortfall(*metric).map(|(_, of)| Goal {
             value: of.value,
@@ -216,7 +212,7 @@ fn measures(check: &Check, evidence: &Evidence, case: &Case<'_>) -> Vec<MetricBe
         });
         (Measure::Metric(*metric), *measurement, reference)
     });
-    let old = check.old_data(evidence).map(|measurement| {
+    let old = check.results.old_data().map(|measurement| {
         let fresh = case.measurements.new_over_old_data.map(|ratio| measurement.value * ratio.value);
         let goal = |value| Goal { value, least: FRESH_LEAST, words: "fresh data" };
         (Measure::OldData, measurement, fresh.map(goal))
@@ -232,7 +228,7 @@ const FRESH_LEAST: f64 = 1.0 / 1.5;
 mod tests {
     use super::*;
 
-    fn change(before: f64, after: f64, share: f64) -> Change {
+    fn of_old_data(before: f64, after: f64, share: f64) -> Change {
         Change {
             measure: Measure::OldData,
             before: Measured::with_interval(before, share),
@@ -244,21 +240,21 @@ mod tests {
     #[test]
     fn a_step_helped_if_something_is_faster_and_nothing_slower() {
         let (faster, same, slower) =
-            (change(30.0, 75.0, 0.05), change(30.0, 30.2, 0.05), change(30.0, 20.0, 0.05));
+            (of_old_data(30.0, 75.0, 0.05), of_old_data(30.0, 30.2, 0.05), of_old_data(30.0, 20.0, 0.05));
         assert_eq!(Effect::classify(&[&faster, &same], 1.1, true), Effect::Yes);
         assert_eq!(Effect::classify(&[&same], 1.1, true), Effect::No);
         assert_eq!(Effect::classify(&[&faster, &slower], 1.1, true), Effect::Undecided);
         assert_eq!(Effect::classify(&[&slower], 1.1, true), Effect::No);
-        let little = change(30.0, 28.0, 0.02);
+        let little = of_old_data(30.0, 28.0, 0.02);
         assert_eq!(Effect::classify(&[&faster, &little], 1.6, true), Effect::Yes);
         assert_eq!(Effect::classify(&[&faster, &little], 1.6, false), Effect::Undecided);
-        let wide = change(30.0, 40.0, 0.3);
+        let wide = of_old_data(30.0, 40.0, 0.3);
         assert_eq!(Effect::classify(&[&wide], 1.1, true), Effect::Undecided, "{:?}", wide.ratio());
         assert_eq!((faster.is_restored(), same.is_restored()), (Some(true), Some(false)));
-        let not_slow = change(78.0, 90.0, 0.01);
+        let not_slow = of_old_data(78.0, 90.0, 0.01);
         assert_eq!(Effect::classify(&[&not_slow], 1.1, true), Effect::Yes, "{:?}", not_slow.ratio());
         assert_eq!(Effect::classify(&[&not_slow], 1.1, false), Effect::No, "it had not fallen");
-        let tiny = change(0.4, 0.47, 0.01);
+        let tiny = of_old_data(0.4, 0.47, 0.01);
         assert_eq!(Effect::classify(&[&tiny], 1.1, true), Effect::No, "of 80 that is nothing");
     }
 

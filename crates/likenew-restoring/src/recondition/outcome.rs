@@ -1,21 +1,23 @@
-//! What each step did and changed, and the overall result.
+//! What each step did and changed: the same check before and after it, how much each metric changed, and whether that is more than
+//! repeating the check would give. The overall result, and the tables.
 
-use likenew_core::findings::{Answer, Loss};
+use likenew_core::findings::{Answer, Loss, Row};
 use likenew_core::fix::FixReport;
-use likenew_core::procedure::Evidence;
+use likenew_core::row;
 use likenew_core::units::Nanos;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 
 use super::comparison::{Change, Effect, Measure, largest};
-use super::overwrite::{WritePass, is_steady, passes};
-use super::recondition_step::fix_reports;
-use super::rewrite::Rewriting;
+use super::implementation;
+use super::passes::is_steady;
+use super::step::{Attempt, StepContext, WritePass};
 use super::step_name::StepName;
 use super::wording::{self, Restoration, StepLine};
+use crate::site::likenew;
 
 /// A step that was run, and the checks around it.
 pub(super) struct StepOutcome<'a> {
-    pub(super) name: StepName,
-    pub(super) evidence: &'a Evidence,
+    pub(super) attempt: &'a Attempt<'a>,
     /// All measures before and after.
     pub(super) changes: Vec<Change>,
     /// Those that should show an effect.
@@ -25,8 +27,6 @@ pub(super) struct StepOutcome<'a> {
     pub(super) warnings: Vec<String>,
     /// Why the result is uncertain, beyond its intervals.
     pub(super) caveat: Option<String>,
-    /// How the rewriting of everything went, if it is that.
-    pub(super) rewriting: Option<Rewriting>,
     /// What headed the check before.
     pub(super) headline: Option<Measure>,
     /// Why it cannot help, if what makes the drive slow is known and is nothing that it fixes.
@@ -36,16 +36,16 @@ pub(super) struct StepOutcome<'a> {
 impl StepOutcome<'_> {
     /// Whether it helped, and by how much.
     pub(super) fn answer(&self) -> Answer {
-        let Some(most) = self.reported() else { return wording::step_not_measured(self.name) };
+        let Some(most) = self.reported() else { return wording::step_not_measured(self.attempt.name) };
         let slower = most_slowed(&self.metrics_showing);
-        let mut answer = wording::step_measured(self.name, self.effect, most, slower);
+        let mut answer = wording::step_measured(self.attempt.name, self.effect, most, slower);
         for sentence in self.metrics_showing.iter().filter_map(wording::goal_reached) {
             answer = answer.with_evidence(sentence);
         }
         for sentence in self.actions_done() {
             answer = answer.with_evidence(sentence);
         }
-        let skips = wording::skips(fix_reports(self.evidence));
+        let skips = wording::skips(self.attempt.fix_reports());
         let warnings = self.warnings.iter().map(|reason| wording::warning(reason));
         skips.into_iter().chain(warnings).chain(self.caveat.clone()).fold(answer, Answer::caveat)
     }
@@ -70,41 +70,47 @@ impl StepOutcome<'_> {
     }
 
     fn actions_done(&self) -> Vec<String> {
-        let mut all = results(self.name, &fix_reports(self.evidence).collect::<Vec<_>>());
+        let attempt = self.attempt;
+        let mut all = results(attempt.name, &attempt.fix_reports().collect::<Vec<_>>());
         let speeds = self.pass_speeds();
-        if let Some(rewriting) = self.rewriting.as_ref().filter(|rewriting| !rewriting.passes.is_empty()) {
-            all.extend(wording::passes_rewritten(&speeds, rewriting.end));
-            all.extend(rewriting.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
-        } else if !speeds.is_empty() {
-            all.push(wording::passes_written(&speeds, is_steady(&speeds)));
+        match attempt.rewrite_end {
+            Some(end) if !attempt.passes.is_empty() => {
+                all.extend(wording::passes_rewritten(&speeds, end));
+                all.extend(attempt.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
+            }
+            _ if !speeds.is_empty() => all.push(wording::passes_written(&speeds, is_steady(&speeds))),
+            _ => {}
         }
         all
     }
 
     fn pass_speeds(&self) -> Vec<f64> {
-        let rewritten = self.rewriting.iter().flat_map(|rewriting| &rewriting.passes);
-        passes(self.evidence).iter().chain(rewritten).filter_map(WritePass::bytes_per_s).collect()
+        self.attempt.passes.iter().filter_map(WritePass::bytes_per_s).collect()
     }
 
     /// Its row on the first screen.
     pub(super) fn line(&self) -> StepLine {
-        let rewritten = self.rewriting.as_ref().and_then(|rewriting| {
-            let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
-            wording::rewritten_in_passes(&rewriting.passes.iter().filter_map(of).collect::<Vec<_>>())
-        });
-        let overwritten_passes = passes(self.evidence);
-        let overwritten = || {
-            let last = self.pass_speeds().last().copied();
-            matches!(self.name, StepName::Overwrite | StepName::OverwriteAll)
-                .then(|| wording::overwritten(overwritten_passes.len(), last))
+        let Attempt { name, past, passes, rewrite_end, .. } = self.attempt;
+        let result = match rewrite_end {
+            Some(_) => {
+                let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
+                wording::rewritten_in_passes(&passes.iter().filter_map(of).collect::<Vec<_>>())
+            }
+            None if matches!(name, StepName::Overwrite | StepName::OverwriteAll) => {
+                Some(wording::overwritten(passes.len(), self.pass_speeds().last().copied()))
+            }
+            None => None,
         };
-        let result = rewritten.or_else(overwritten).unwrap_or_else(|| self.answer().answer);
-        let passes_written = overwritten_passes.iter().map(|pass| pass.bytes);
-        let written =
-            fix_reports(self.evidence).map(|report| report.bytes_written).chain(passes_written).sum();
-        let segments = self.evidence.segments.iter().map(|segment| segment.elapsed().0);
-        let elapsed = fix_reports(self.evidence).map(|report| report.elapsed.0).chain(segments).sum();
-        StepLine { step: self.name, result, cost: Some((Nanos(elapsed), written)) }
+        let fix_reports = || self.attempt.fix_reports();
+        let passes_written = self.attempt.overwritten().iter().map(|pass| pass.bytes);
+        let written = fix_reports().map(|report| report.bytes_written).chain(passes_written).sum();
+        let segments = past.segments.iter().map(|segment| segment.elapsed().0);
+        let elapsed = fix_reports().map(|report| report.elapsed.0).chain(segments).sum();
+        StepLine {
+            step: *name,
+            result: result.unwrap_or_else(|| self.answer().answer),
+            cost: Some((Nanos(elapsed), written)),
+        }
     }
 
     /// Whether all measures that should show it reached their goals; `None` if no goal is known.
@@ -119,7 +125,7 @@ fn all_restored(changes: &[Change]) -> Option<bool> {
 
 /// The result of all steps.
 pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
-    let loses = taken.iter().map(|one| one.name.loses()).max().unwrap_or(Loss::Nothing);
+    let loses = taken.iter().map(|step| step.attempt.name.loses()).max().unwrap_or(Loss::Nothing);
     match taken {
         [] => None,
         [only] => Some(match only.reported() {
@@ -155,11 +161,12 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
 }
 
 /// A step that did nothing to the drive: it was refused, or found nothing to do.
-pub(super) fn idle_answer(name: StepName, evidence: &Evidence, refused: Option<&str>) -> Answer {
-    if let Some(reason) = refused {
+pub(super) fn idle_answer(attempt: &Attempt<'_>) -> Answer {
+    let name = attempt.name;
+    if let Some(reason) = attempt.refusal() {
         return wording::step_refused(name, reason);
     }
-    let fix_reports: Vec<&FixReport> = fix_reports(evidence).collect();
+    let fix_reports: Vec<&FixReport> = attempt.fix_reports().collect();
     let mut answer = wording::step_idle(name);
     if fix_reports.is_empty() && name == StepName::Refresh {
         answer = answer.with_evidence(wording::NO_SLOW_PLACE);
@@ -198,12 +205,149 @@ fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
     all
 }
 
+/// The work of each step: bytes that it covers, and bytes that it wrote.
+pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
+    let of = |taken: &StepOutcome<'_>| {
+        let attempt = taken.attempt;
+        let fix_reports = || attempt.fix_reports();
+        let passed: Vec<u64> = attempt.overwritten().iter().map(|pass| pass.bytes).collect();
+        let segments = attempt.past.segments.iter().map(|segment| segment.elapsed().0);
+        row! {
+            step: attempt.name.text(),
+            effect: taken.effect.text(),
+            bytes: fix_reports().map(|report| report.bytes).sum::<u64>() + passed.iter().max().unwrap_or(&0),
+            skipped_bytes: fix_reports().flat_map(|report| &report.skips).map(|left| left.bytes).sum::<u64>(),
+            bytes_written: fix_reports().map(|report| report.bytes_written).sum::<u64>()
+                + passed.iter().sum::<u64>(),
+            elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum::<u64>(),
+        }
+    };
+    taken.iter().map(of).collect()
+}
+
+/// Before and after, step by step.
+pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
+    let rows =
+        taken.iter().flat_map(|of| of.changes.iter().map(|change| change_row(of.attempt.name, change)));
+    rows.collect()
+}
+
+fn change_row(name: StepName, change: &Change) -> Row {
+    let goal = change.reference.map(|goal| goal.value);
+    let percent = |value: f64| goal.map(|goal| 100.0 * value / goal);
+    let ratio = change.ratio();
+    row! {
+        step: name.text(),
+        metric: wording::measure(change.measure),
+        unit: change.measure.unit(),
+        before_per_s: change.before.value,
+        after_per_s: change.after.value,
+        ratio: ratio.value,
+        ratio_low: ratio.low,
+        ratio_high: ratio.high,
+        reference_per_s: goal,
+        before_of_reference_percent: percent(change.before.value),
+        after_of_reference_percent: percent(change.after.value),
+    }
+}
+
+/// The passes of a step. The speed is that of the whole pass; the interval bounds the mean of its windows, in
+/// which a slow one counts for less than its time.
+pub(super) fn pass_rows(attempt: &Attempt<'_>) -> impl Iterator<Item = Row> {
+    let with_interval = |(index, pass): (usize, &WritePass)| {
+        let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
+        let interval = window_interval(&speeds, CONFIDENCE_95);
+        row! {
+            step: attempt.name.text(),
+            pass: index + 1,
+            bytes_per_s: pass.bytes_per_s(),
+            bytes_per_s_low: interval.map(|interval| interval.low.max(0.0)),
+            bytes_per_s_high: interval.map(|interval| interval.high),
+            bytes: pass.bytes,
+            elapsed_ns: pass.elapsed_ns,
+            latency_ns_max: pass.latency_max.map(|latency| latency.0),
+        }
+    };
+    attempt.passes.iter().enumerate().map(with_interval)
+}
+
+/// All steps, and why some were not run.
+pub(super) fn step_plan_rows(
+    context: &StepContext<'_>,
+    attempts: &[Attempt<'_>],
+    is_helpful: &dyn Fn(StepName) -> bool,
+) -> Vec<Row> {
+    let of = |name: StepName| {
+        let reason = match attempts.iter().find(|attempt| attempt.name == name) {
+            Some(attempt) => attempt.idle_reason().map(str::to_owned),
+            None => Some(not_run_reason(context, name, is_helpful)),
+        };
+        row! {
+            step: name.text(),
+            what_it_does: wording::instruction(name),
+            data_lost: name.data_lost(),
+            bytes_written_max: implementation(name).bytes(context),
+            not_run_reason: reason,
+        }
+    };
+    StepName::ALL.into_iter().map(of).collect()
+}
+
+/// Why a step was not run.
+pub(super) fn not_run_reason(
+    context: &StepContext<'_>,
+    name: StepName,
+    is_helpful: &dyn Fn(StepName) -> bool,
+) -> String {
+    let doubt = || implementation(name).caveat(context);
+    let command = || likenew("recondition", context.evidence, &format!("--step {}", name.text()));
+    if let Some(obstacle) = context.obstacle(name) {
+        return obstacle;
+    }
+    if context.options.dry_run {
+        return doubt().map_or_else(|| wording::POSSIBLE.into(), |doubt| wording::possible_if(&doubt));
+    }
+    if !is_helpful(name) {
+        return wording::NOT_CALLED_FOR.into();
+    }
+    if name == StepName::OverwriteAll && context.worn_out().is_some() {
+        return wording::WORN_OUT.into();
+    }
+    if name.destroys() {
+        return wording::only_by_name(name);
+    }
+    match (doubt(), context.options.step) {
+        (Some(doubt), _) => wording::only_if_asked(&doubt, &command()),
+        (None, Some(named)) if named != name => wording::other_step_named(named),
+        (None, _) => wording::GENTLER_FIRST.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use likenew_core::procedure::{Evidence, PastSteps};
     use likenew_diagnosis::{Measured, Metric};
 
-    use super::super::comparison::Measure;
+    use super::super::comparison::Goal;
+    use super::super::recondition_options::ReconditionOptions;
+    use super::super::step::{SlowWrites, StepContext, Trial};
     use super::*;
+
+    /// A step of which nothing is known.
+    fn attempt<'a>(name: StepName, options: &'a ReconditionOptions, evidence: &'a Evidence) -> Attempt<'a> {
+        let context = StepContext {
+            options,
+            evidence,
+            facts: None,
+            feasibility: None,
+            fresh_bytes_per_s: None,
+            fresh_small_ns: None,
+            sustained_goal_bytes_per_s: None,
+            slow_writes: SlowWrites::None,
+            trial: Trial::Unknown,
+        };
+        Attempt::new(name, context, 1, PastSteps::default())
+    }
 
     /// A change from 10 per second by this ratio, whatever the metric.
     fn change(metric: Metric, ratio: f64, low: f64, high: f64) -> Change {
@@ -221,20 +365,18 @@ mod tests {
             change(Metric::RandomWrite, 1.64, 0.60, 4.50),
             change(Metric::SustainedWrite, 1.30, 1.25, 1.35),
         ];
-        let evidence = crate::fixtures::evidence();
-        let of = |name| StepOutcome {
-            name,
-            evidence: &evidence,
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let attempts = [StepName::Trim, StepName::Overwrite].map(|name| attempt(name, &options, &evidence));
+        let both = attempts.each_ref().map(|attempt| StepOutcome {
+            attempt,
             changes: changes.clone(),
             metrics_showing: changes.clone(),
             effect: Effect::classify(&changes.iter().collect::<Vec<_>>(), 1.1, true),
             warnings: Vec::new(),
             caveat: None,
-            rewriting: None,
             headline: None,
             wrong_step: None,
-        };
-        let both = [of(StepName::Trim), of(StepName::Overwrite)];
+        });
         assert_eq!(both[0].effect, Effect::Yes);
         for answer in [both[0].answer(), result(&both).unwrap().1] {
             assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
@@ -245,22 +387,21 @@ mod tests {
     #[test]
     fn what_did_not_help_is_reported_by_what_was_slow() {
         let goal = |change: Change, value| Change {
-            reference: Some(super::super::comparison::Goal { value, least: 0.7, words: "new" }),
+            reference: Some(Goal { value, least: 0.7, words: "new" }),
             ..change
         };
         let old = Change { measure: Measure::OldData, ..change(Metric::SequentialRead, 1.0, 0.96, 1.04) };
         let slow = goal(change(Metric::RandomReadQd32, 1.0, 0.99, 1.01), 100.0);
         let changes = vec![goal(old, 10.0), slow];
-        let evidence = crate::fixtures::evidence();
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let attempt = attempt(StepName::Overwrite, &options, &evidence);
         let mut outcome = StepOutcome {
-            name: StepName::Overwrite,
-            evidence: &evidence,
+            attempt: &attempt,
             changes: changes.clone(),
             metrics_showing: changes,
             effect: Effect::No,
             warnings: Vec::new(),
             caveat: None,
-            rewriting: None,
             headline: Some(Measure::Metric(Metric::RandomReadQd32)),
             wrong_step: Some("Overwriting free space does not fix the cause: the port is slow.".into()),
         };

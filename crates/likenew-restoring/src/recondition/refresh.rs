@@ -1,22 +1,19 @@
 //! Rewrites slow old data in place: flash cells with fresh charge are read without retries.
 
-mod trial;
-
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
-use likenew_core::fix::{AddressRange, Fix, FixEnd};
+use likenew_core::fix::{AddressRange, Fix, FixEnd, REWRITE_GAIN_MIN};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Step};
+use likenew_core::procedure::{Ended, Steps};
 use likenew_core::region::Region;
 use likenew_core::segment::{Cell, Segment};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_stats::summary::quantile;
 
-use super::recondition_step::{ReconditionStep, StepContext, ends, idle, probe_count, was_fixed};
+use super::step::{Attempt, ReconditionStep, StepContext, apply};
 use super::step_name::StepName;
 use super::wording;
-use trial::{Trial, subtract, trial};
 
 pub(super) struct Refresh;
 
@@ -36,6 +33,22 @@ const SLOW: f64 = 1.5;
 const FILE_SLOW: f64 = 0.75;
 /// Bytes that are rewritten before the run can be stopped.
 const REFRESH_BATCH_BYTES: u64 = 1 << 30;
+const READS_BEFORE: &str = "reads before rewrite";
+const READS_AFTER: &str = "reads after rewrite";
+/// Quantile of all windows, in 0..1, that stands for fresh data until a trial has rewritten some. Chosen: the
+/// fastest tenth.
+const FAST: f64 = 0.1;
+/// What is written again on trial, and read in so many windows before and after.
+const TRIAL: u64 = 64 << 20;
+const TRIAL_WINDOWS: u64 = 16;
+/// A refresh skips zeros, so a trial says nothing of a part with less than this share of other data; then
+/// another part is tried, up to this many times. Chosen: a quarter still shows in the quantiles.
+const DATA_SHARE_MIN: f64 = 0.25;
+const TRIALS: usize = 8;
+/// Share of a latency from which windows count as just as slow. Chosen: below their spread.
+const ALIKE: f64 = 0.9;
+/// Quantile of windows that are as slow, in 0..1, which other programs did not delay. Chosen: three of four may be.
+const UNDISTURBED: f64 = 0.25;
 
 impl ReconditionStep for Refresh {
     /// A folder needs no consent.
@@ -52,49 +65,101 @@ impl ReconditionStep for Refresh {
         Some(used.end - used.start)
     }
 
-    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let context = attempt.context;
         if context.is_folder() {
-            return files(context, done);
+            return refresh_files(attempt, steps);
         }
-        let Some(survey) = done.segments.first() else {
-            return Some(Step::Run(survey(&context.in_use())));
-        };
-        let has_failed = |result: &ProbeResult| matches!(result, ProbeResult::FixReport(report) if report.end == FixEnd::Failed);
-        if done.observations.iter().any(|observation| has_failed(&observation.result)) {
-            return idle(context, done, StepName::Refresh);
-        }
-        let windows = windows(survey, &context.in_use());
-        let (pieces, attempted_pieces) = match context.fresh_small_ns {
+        let used = context.in_use();
+        let survey = steps.run_seeded(|| survey(&used))?;
+        let windows = windows(survey, &used);
+        let pieces = match context.fresh_small_ns {
             // It is not known beforehand how much of it is slow.
-            _ if survey.is_dry_run() => (vec![whole_piece(&context.in_use())], 0),
-            Some(fresh) => (slow_pieces(&windows, SLOW * fresh), 0),
-            None => match trial(&windows, &done.segments, ends(done))? {
-                Trial::Untested(step) => return Some(*step),
-                Trial::NoGain => return idle(context, done, StepName::Refresh),
+            _ if survey.is_dry_run() => {
+                vec![AddressRange { offset: used.start, bytes: used.end - used.start }]
+            }
+            Some(fresh) => slow_pieces(&windows, SLOW * fresh),
+            None => match trial(&windows, steps)? {
+                Trial::NothingSlow => return Ok(()),
+                Trial::NoGain => return attempt.idle(steps),
                 Trial::Fresh { latency_ns, attempted_pieces } => {
                     let slow = slow_pieces(&windows, SLOW * latency_ns);
-                    (
-                        attempted_pieces.iter().fold(slow, |slow, part| subtract(&slow, *part)),
-                        attempted_pieces.len(),
-                    )
+                    attempted_pieces.iter().fold(slow, |slow, part| subtract(&slow, *part))
                 }
             },
         };
-        let mut left = portions(&pieces).skip(probe_count(done).saturating_sub(attempted_pieces));
-        match left.next() {
-            Some(pieces) => Some(Step::Probe(Probe::Fix(Fix::Refresh { pieces }))),
-            None => idle(context, done, StepName::Refresh).filter(|_| was_fixed(done)),
+        for pieces in portions(&pieces) {
+            let result = apply(steps, || Fix::Refresh { pieces: pieces.clone() })?;
+            if result.fix_report().is_some_and(|report| report.end == FixEnd::Failed) {
+                break;
+            }
         }
+        attempt.idle_if_fixed(steps)
     }
 }
 
 /// Files are found and measured while they are rewritten.
-fn files(context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
-    if probe_count(done) == 0 {
-        let slower_than_bytes_per_s = FILE_SLOW * context.fresh_bytes_per_s?;
-        return Some(Step::Probe(Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s })));
+fn refresh_files(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+    let Some(fresh_bytes_per_s) = attempt.context.fresh_bytes_per_s else { return Ok(()) };
+    let slower_than_bytes_per_s = FILE_SLOW * fresh_bytes_per_s;
+    apply(steps, || Fix::RefreshFiles { slower_than_bytes_per_s })?;
+    attempt.idle_if_fixed(steps)
+}
+
+/// What a trial shows, where no fresh data was read.
+enum Trial {
+    /// No part is slower than the fastest ones.
+    NothingSlow,
+    /// Rewriting made no difference, or could not be done.
+    NoGain,
+    /// Latency that a survey would measure now, and the pieces that were tried.
+    Fresh { latency_ns: f64, attempted_pieces: Vec<AddressRange> },
+}
+
+/// Rewrites a small part, from the slowest on, and reads it before and after.
+fn trial(windows: &[Window], steps: &mut Steps<'_>) -> Result<Trial, Ended> {
+    let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
+    let Some(fast) = quantile(&all, FAST) else { return Ok(Trial::NothingSlow) };
+    let mut attempted_pieces = Vec::new();
+    while attempted_pieces.len() < TRIALS {
+        let Some(piece) = slowest(windows, SLOW * fast, &attempted_pieces) else {
+            return Ok(if attempted_pieces.is_empty() { Trial::NothingSlow } else { Trial::NoGain });
+        };
+        let name = format!("{READS_BEFORE} {}", attempted_pieces.len() + 1);
+        let before = steps.run_seeded(|| reads_of(&name, piece))?;
+        attempted_pieces.push(piece);
+        let report = match apply(steps, || Fix::Refresh { pieces: vec![piece] })?.fix_report() {
+            Some(report) if report.end != FixEnd::Failed => report,
+            _ => return Ok(Trial::NoGain),
+        };
+        let held = (report.bytes_written as f64 / piece.bytes as f64).min(1.0);
+        if held >= DATA_SHARE_MIN {
+            let after = steps.run_seeded(|| reads_of(READS_AFTER, piece))?;
+            let result = gain(windows, before, after, held, attempted_pieces);
+            return Ok(result.unwrap_or(Trial::NothingSlow));
+        }
     }
-    idle(context, done, StepName::Refresh).filter(|_| was_fixed(done))
+    Ok(Trial::NoGain)
+}
+
+/// From reads of a part of which a share `held` data, before and after it was rewritten.
+fn gain(
+    windows: &[Window],
+    before: &Segment,
+    after: &Segment,
+    held: f64,
+    attempted_pieces: Vec<AddressRange>,
+) -> Option<Trial> {
+    // Half of the rewritten data is faster than this, and zeros are as slow as before.
+    let now = quantile(&latencies(after), held / 2.0)?;
+    let before = quantile(&latencies(before), 0.5)?;
+    if before < REWRITE_GAIN_MIN * now {
+        return Some(Trial::NoGain);
+    }
+    // Reads close together may be faster than those of a survey, whatever they read.
+    let far = survey_latency_ns(windows, before).unwrap_or(before);
+    let latency_ns = (far - (before - now)).max(now);
+    Some(Trial::Fresh { latency_ns, attempted_pieces })
 }
 
 /// Bytes of one window.
@@ -129,10 +194,6 @@ impl Window {
     fn overlaps(&self, piece: AddressRange) -> bool {
         self.offset < piece.offset + piece.bytes && piece.offset < self.offset + self.bytes
     }
-}
-
-fn whole_piece(used: &Range<u64>) -> AddressRange {
-    AddressRange { offset: used.start, bytes: used.end - used.start }
 }
 
 /// The windows of a survey, by address.
@@ -189,8 +250,67 @@ fn portions(pieces: &[AddressRange]) -> impl Iterator<Item = Vec<AddressRange>> 
     all.into_iter()
 }
 
+/// Latency in a survey of what takes this long when read close together; `None` if nothing does.
+///
+/// Most windows that are as slow were not delayed by other programs. The part that was tried may have been: it was the slowest.
+fn survey_latency_ns(windows: &[Window], close_ns: f64) -> Option<f64> {
+    let latencies = windows.iter().map(|window| window.latency_ns);
+    let alike: Vec<f64> = latencies.filter(|latency_ns| *latency_ns >= ALIKE * close_ns).collect();
+    quantile(&alike, UNDISTURBED)
+}
+
+fn latencies(segment: &Segment) -> Vec<f64> {
+    segment.gigabytes.cells.iter().filter_map(latency_ns).collect()
+}
+
+/// The piece around the slowest untried window that is about as slow, up to the length of a trial. `None` if
+/// no window is slower than this.
+fn slowest(
+    windows: &[Window],
+    longer_than_ns: f64,
+    attempted_pieces: &[AddressRange],
+) -> Option<AddressRange> {
+    let is_tried = |window: &&Window| attempted_pieces.iter().any(|piece| window.overlaps(*piece));
+    let slow = windows.iter().filter(|window| window.latency_ns > longer_than_ns && !is_tried(window));
+    let worst = slow.max_by(|one, other| one.latency_ns.total_cmp(&other.latency_ns))?;
+    let alike = slow_pieces(windows, longer_than_ns.max(worst.latency_ns / SLOW));
+    let alike = attempted_pieces.iter().fold(alike, |alike, piece| subtract(&alike, *piece));
+    let around = alike.iter().find(|piece| worst.overlaps(**piece))?;
+    let end = around.offset + around.bytes;
+    let offset = worst.offset.min(end.saturating_sub(TRIAL)).max(around.offset);
+    Some(AddressRange { offset, bytes: TRIAL.min(end - offset) })
+}
+
+/// Pieces without the overlap with `part`.
+fn subtract(pieces: &[AddressRange], part: AddressRange) -> Vec<AddressRange> {
+    let end = part.offset + part.bytes;
+    let sides = pieces.iter().flat_map(|piece| {
+        let of = piece.offset + piece.bytes;
+        [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
+    });
+    sides
+        .filter(|(from, to)| from < to)
+        .map(|(from, to)| AddressRange { offset: from, bytes: to - from })
+        .collect()
+}
+
+/// Evenly spaced small reads over a trial's piece.
+fn reads_of(name: &str, piece: AddressRange) -> Workload {
+    let step = (piece.bytes / (TRIAL_WINDOWS * PER_WINDOW)).next_multiple_of(BLOCK.into());
+    reads(name, &(piece.offset..piece.offset + piece.bytes), step.max(BLOCK.into()))
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::RefCell;
+
+    use likenew_core::findings::Findings;
+    use likenew_core::fix::FixReport;
+    use likenew_core::probe::{Observation, Probe, ProbeResult};
+    use likenew_core::procedure::{self, Descriptor, Layout, Procedure as _, Step};
+    use likenew_core::segment::{SegmentRecorder, Stop, Windows};
+    use likenew_core::units::Nanos;
+
     use super::*;
 
     #[test]
@@ -219,5 +339,212 @@ mod tests {
         assert_eq!(sizes, [REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, 4]);
         assert_eq!(all[0][1], AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 1 });
         assert_eq!(portions(&[]).count(), 0);
+    }
+
+    const WINDOW: u64 = 4 << 20;
+    const FRESH: f64 = 100_000.0;
+    const OLD: f64 = 900_000.0;
+
+    /// The content of each window of a drive.
+    #[derive(Clone, Copy, PartialEq)]
+    enum Holds {
+        Fresh,
+        Old,
+        /// Old zeros, which a refresh skips.
+        Zeros,
+    }
+
+    struct Drive {
+        holds: Vec<Holds>,
+        /// Random spread of the latencies of windows; this one takes longest.
+        slowest: usize,
+        /// Windows that were delayed by other programs while all were surveyed.
+        delayed: std::ops::Range<usize>,
+        /// Whether old data is slow because of its age.
+        does_age: bool,
+    }
+
+    impl Drive {
+        fn latency_ns(&self, window: usize) -> f64 {
+            let base = if self.holds[window] == Holds::Fresh { FRESH } else { OLD };
+            base * if window == self.slowest { 1.01 } else { 1.0 }
+        }
+
+        fn windows(&self) -> Vec<Window> {
+            let window = |index: usize| Window {
+                offset: index as u64 * WINDOW,
+                bytes: WINDOW,
+                latency_ns: self.latency_ns(index) * if self.delayed.contains(&index) { 2.5 } else { 1.0 },
+            };
+            (0..self.holds.len()).map(window).collect()
+        }
+
+        fn reads(&self, workload: &Workload, piece: AddressRange) -> Segment {
+            let each = piece.bytes / TRIAL_WINDOWS;
+            let cell = |index: u64| {
+                let sum = self.latency_ns(((piece.offset + index * each) / WINDOW) as usize) as u64;
+                Cell { ios: 1, latency_ns_sum: sum, latency_ns_max: sum, ..Cell::default() }
+            };
+            let cells = (0..TRIAL_WINDOWS).map(cell).collect();
+            let recorded = vec![SegmentRecorder::default()];
+            Segment {
+                gigabytes: Windows { width: PER_WINDOW * u64::from(BLOCK), cells },
+                ..SegmentRecorder::join(recorded, workload, Stop::Reached)
+            }
+        }
+
+        fn write_again(&mut self, piece: AddressRange) -> ProbeResult {
+            let mut bytes_written = 0;
+            for window in piece.offset / WINDOW..(piece.offset + piece.bytes) / WINDOW {
+                let holds = &mut self.holds[window as usize];
+                if *holds != Holds::Zeros {
+                    bytes_written += WINDOW;
+                    if self.does_age {
+                        *holds = Holds::Fresh;
+                    }
+                }
+            }
+            ProbeResult::FixReport(FixReport { bytes: piece.bytes, bytes_written, ..FixReport::default() })
+        }
+
+        /// Latency of fresh reads as far as trials show it, and where they were made.
+        fn attempted_pieces(&mut self) -> Option<(Option<f64>, Vec<AddressRange>)> {
+            let only = OnlyTrial { windows: self.windows(), trial: RefCell::new(Trial::NothingSlow) };
+            let mut evidence = crate::fixtures::evidence();
+            let mut pieces = Vec::new();
+            loop {
+                match only.next(&evidence).unwrap() {
+                    Step::Probe(probe) => {
+                        let Probe::Fix(Fix::Refresh { pieces: asked }) = &probe else { panic!("{probe:?}") };
+                        pieces.push(asked[0]);
+                        let result = self.write_again(asked[0]);
+                        evidence.observations.push(Observation {
+                            probe,
+                            result,
+                            after: evidence.segments.len(),
+                            started_at: Nanos::ZERO,
+                            ended_at: Nanos::ZERO,
+                            after_interruption: false,
+                            accounting: None,
+                        });
+                    }
+                    Step::Run(workload) => {
+                        let next = slowest(&only.windows, SLOW * FRESH, &pieces);
+                        let is_after = workload.name.ends_with(READS_AFTER);
+                        let piece = if is_after { pieces.last().copied() } else { next };
+                        evidence.segments.push(self.reads(&workload, piece.unwrap()));
+                    }
+                    Step::Done => break,
+                }
+            }
+            match only.trial.into_inner() {
+                Trial::NothingSlow => None,
+                Trial::NoGain => Some((None, pieces)),
+                Trial::Fresh { latency_ns, attempted_pieces } => {
+                    assert_eq!(attempted_pieces, pieces);
+                    Some((Some(latency_ns), attempted_pieces))
+                }
+            }
+        }
+    }
+
+    /// A trial and nothing else, with what it has shown.
+    struct OnlyTrial {
+        windows: Vec<Window>,
+        trial: RefCell<Trial>,
+    }
+
+    impl procedure::Procedure for OnlyTrial {
+        fn descriptor(&self) -> &'static Descriptor {
+            &crate::recondition::DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 << 30 }
+        }
+
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            if let Ok(trial) = trial(&self.windows, steps) {
+                self.trial.replace(trial);
+            }
+            Ok(Findings::default())
+        }
+    }
+
+    /// A drive half of which is old, with zeros in a range of it.
+    fn drive(zeros: std::ops::Range<usize>, slowest: usize) -> Drive {
+        let of = |window: usize| match window {
+            _ if zeros.contains(&window) => Holds::Zeros,
+            ..100 => Holds::Old,
+            _ => Holds::Fresh,
+        };
+        Drive { holds: (0..200).map(of).collect(), slowest, delayed: 0..0, does_age: true }
+    }
+
+    fn is_fresh(latency: Option<f64>) -> bool {
+        latency.is_some_and(|latency| (latency / FRESH - 1.0).abs() < 0.2)
+    }
+
+    #[test]
+    fn it_has_its_length_wherever_the_slowest_window_lies() {
+        for slowest in [0, 50, 98, 99] {
+            let (latency, attempted_pieces) = drive(0..0, slowest).attempted_pieces().unwrap();
+            assert!(is_fresh(latency), "{latency:?}");
+            assert_eq!(attempted_pieces.len(), 1);
+            let AddressRange { offset, bytes } = attempted_pieces[0];
+            let at = slowest as u64 * WINDOW;
+            assert!(bytes == TRIAL && (offset..offset + bytes).contains(&at), "{attempted_pieces:?}");
+        }
+    }
+
+    #[test]
+    fn it_is_of_what_is_as_slow() {
+        let mut windows = drive(0..0, 50).windows();
+        windows[20..24].iter_mut().for_each(|window| window.latency_ns *= 10.0);
+        let first = slowest(&windows, SLOW * FRESH, &[]);
+        assert_eq!(first, Some(AddressRange { offset: 20 * WINDOW, bytes: 4 * WINDOW }));
+        let second = slowest(&windows, SLOW * FRESH, &[first.unwrap()]);
+        assert_eq!(second.map(|piece| piece.bytes), Some(TRIAL));
+        assert_eq!(slowest(&windows, 1e9, &[]), None);
+    }
+
+    #[test]
+    fn zeros_tell_nothing_of_it() {
+        // Half of it, most of it, nearly all of it, and so much that several trials are needed.
+        for (zeros, slowest, tries) in [(0..8, 0, 1), (0..11, 0, 1), (0..14, 0, 2), (0..60, 30, 5)] {
+            let (latency, attempted_pieces) = drive(zeros, slowest).attempted_pieces().unwrap();
+            assert!(is_fresh(latency) && attempted_pieces.len() <= tries, "{latency:?} {attempted_pieces:?}");
+            assert!(tries == 1 || attempted_pieces.len() > 1, "{attempted_pieces:?}");
+        }
+        // Only zeros.
+        let (latency, attempted_pieces) = drive(0..100, 30).attempted_pieces().unwrap();
+        assert!(latency.is_none() && attempted_pieces.len() == 7, "{latency:?} {attempted_pieces:?}");
+    }
+
+    #[test]
+    fn what_other_programs_delayed_tells_nothing_of_the_rest() {
+        for delayed in [50..51, 50..55, 95..105] {
+            let (latency, attempted_pieces) =
+                Drive { delayed, ..drive(0..0, 50) }.attempted_pieces().unwrap();
+            assert!(is_fresh(latency), "{latency:?} {attempted_pieces:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_slow_for_another_reason_stays_slow() {
+        let mut slow = Drive { does_age: false, ..drive(0..0, 50) };
+        let (latency, attempted_pieces) = slow.attempted_pieces().unwrap();
+        assert!(latency.is_none() && attempted_pieces.len() == 1);
+        let none_old = &mut Drive { holds: vec![Holds::Fresh; 100], ..drive(0..0, 3) };
+        assert!(none_old.attempted_pieces().is_none());
+    }
+
+    #[test]
+    fn what_was_tried_is_taken_out_of_the_rest() {
+        let piece = |from: u64, to: u64| AddressRange { offset: from << 25, bytes: (to - from) << 25 };
+        assert_eq!(subtract(&[piece(1, 5)], piece(2, 4)), [piece(1, 2), piece(4, 5)]);
+        assert_eq!(subtract(&[piece(1, 5)], piece(0, 2)), [piece(2, 5)]);
+        assert_eq!(subtract(&[piece(1, 5)], piece(1, 5)), []);
+        assert_eq!(subtract(&[piece(1, 5)], piece(6, 7)), [piece(1, 5)]);
     }
 }

@@ -1,9 +1,7 @@
 //! The names of the steps, and what each of them loses.
 
 use likenew_core::findings::Loss;
-use likenew_core::fix::{ActionKind, Fix};
-use likenew_core::probe::Probe;
-use likenew_core::procedure::PastStep;
+use likenew_core::fix::ActionKind;
 use serde::{Deserialize, Serialize};
 
 /// The steps, the gentlest first.
@@ -90,25 +88,6 @@ impl StepName {
             Self::Discard => ActionKind::Discard,
             Self::OverwriteAll => ActionKind::Overwrite,
             Self::Format => ActionKind::NvmeFormat,
-        }
-    }
-
-    /// The step that a record belongs to; `None` for parts of a check, and for what may belong to either.
-    pub(super) fn from_past(past_step: PastStep<'_>) -> Option<Self> {
-        match past_step {
-            PastStep::Segment(segment) => {
-                let (step, _) = segment.workload.name.split_once(": ")?;
-                Self::ALL.into_iter().find(|name| name.text() == step)
-            }
-            PastStep::Observation(observation) => match &observation.probe {
-                Probe::Fix(Fix::TrimFree) => Some(Self::Trim),
-                Probe::Fix(Fix::DiscardUnused) => Some(Self::DiscardUnused),
-                Probe::Fix(Fix::Refresh { .. } | Fix::RefreshFiles { .. }) => Some(Self::Refresh),
-                Probe::Fix(Fix::Rewrite { .. } | Fix::RewriteFiles { .. }) => Some(Self::Rewrite),
-                Probe::Fix(Fix::Discard) => Some(Self::Discard),
-                Probe::Fix(Fix::Format { .. }) => Some(Self::Format),
-                _ => None,
-            },
         }
     }
 

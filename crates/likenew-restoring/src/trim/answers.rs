@@ -5,13 +5,16 @@ use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standin
 use likenew_core::probe::Layer;
 use likenew_core::procedure::Evidence;
 use likenew_core::row;
+use likenew_core::segment::Segment;
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
+use likenew_stats::summary::mean;
 
 use super::TrimOptions;
-use super::trim_evidence::{Outcome, TrimEvidence, TrimStep};
-use super::wording::{self, Doubt};
-use super::worth::{Gain, Worth};
-use crate::site::likenew;
+use super::trim_evidence::{Outcome, Timing, TrimEvidence, TrimStep};
+use super::wording::{self, Comparison, Doubt};
+use crate::site::{add_series, likenew};
 
 /// The headline, and every answer, most important first.
 pub(super) fn conclude(
@@ -31,7 +34,7 @@ pub(super) fn conclude(
         summary = lost_summary;
         answers.insert(0, answer);
     }
-    answers.extend(worth.answer(options, evidence));
+    answers.extend(effect(worth, options, evidence));
     (summary, answers)
 }
 
@@ -43,11 +46,8 @@ fn reach(
 ) -> (String, Answer) {
     let decisive: Vec<TrimStep> = steps.iter().filter(|step| step.decisive).cloned().collect();
     let relevant = if decisive.is_empty() { steps } else { &decisive };
-    let failed = |(summary, answer): (String, Answer)| {
-        if trim_evidence.rotates() {
-            let (summary, answer) = wording::not_needed();
-            return (summary, wording::with_steps(answer, relevant));
-        }
+    let failed = |answer: (String, Answer)| {
+        let (summary, answer) = if trim_evidence.rotates() { wording::not_needed() } else { answer };
         (summary, wording::with_steps(answer, relevant))
     };
     if let Some(layer) = trim_evidence.blocked_by() {
@@ -66,10 +66,11 @@ fn reach(
         return failed(wording::promise_broken());
     }
     if let Some(proof) = decisive.first() {
-        let ratio = (worth.gain() == Gain::Faster).then(|| worth.ratio()).flatten();
-        return (wording::reaches_summary(ratio), wording::reaches(proof));
+        let ratio = worth.ratio.filter(|_| worth.gain() == Verdict::Above);
+        return (wording::reaches_summary(ratio.map(|ratio| ratio.value)), wording::reaches(proof));
     }
-    let is_without_effect = worth.gain() == Gain::None && worth.frees_enough() && trim_evidence.is_silent();
+    let is_without_effect =
+        worth.gain() == Verdict::Below && worth.frees_enough() && trim_evidence.is_silent();
     if let Some(comparison) = worth.comparison().filter(|_| is_without_effect) {
         return failed(wording::no_effect(&comparison));
     }
@@ -125,6 +126,31 @@ fn advise(
     answer
 }
 
+/// Whether TRIM has an effect, if that was to be measured and could be.
+fn effect(worth: &Worth<'_>, options: &TrimOptions, evidence: &Evidence) -> Option<Answer> {
+    if !worth.is_measured {
+        return None;
+    }
+    if let Some(reason) = worth.refusal {
+        return Some(wording::gain_not_measured(reason));
+    }
+    let (comparison, ratio) = worth.comparison().zip(worth.ratio)?;
+    let answer = match worth.gain() {
+        Verdict::Above => return Some(ratio.put(wording::faster(&comparison), "×")),
+        Verdict::Below => wording::no_faster(&comparison),
+        _ => {
+            let passes = format!("--passes {}", (2 * options.passes).max(4));
+            wording::gain_unknown(&comparison)
+                .action(wording::more_passes(likenew("trim", evidence, &passes)))
+        }
+    };
+    let answer = ratio.put(answer, "×");
+    Some(match worth.frees_enough() {
+        true => answer,
+        false => answer.caveat(wording::freed_too_little(worth.released_share)),
+    })
+}
+
 /// A layer as a row.
 pub(super) fn layer_row(layer: &Layer) -> Row {
     row! {
@@ -143,21 +169,12 @@ const SHARES: [usize; 11] = [0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 99];
 
 /// Draws the charts that have data.
 pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, worth: &Worth<'_>) {
-    let lines: Vec<Line> = [(wording::WITHOUT, false), (wording::WITH, true)]
-        .into_iter()
-        .filter_map(|(name, trimmed)| {
-            let speeds = worth.speeds(trimmed);
-            let points = speeds.into_iter().enumerate().map(|(index, speed)| [index as f64 + 1.0, speed]);
-            let points: Vec<[f64; 2]> = points.collect();
-            (!points.is_empty()).then(|| Line::new(name, points))
-        })
-        .collect();
-    if !lines.is_empty() {
-        findings.series.insert(
-            "worth".to_owned(),
-            Series::new(wording::EFFECT_TITLE, Shape::Line, axis("pass", ""), speed()).lines(lines),
-        );
-    }
+    let lines = [(wording::WITHOUT, false), (wording::WITH, true)].map(|(name, trimmed)| {
+        let speeds = worth.speeds(trimmed).into_iter().enumerate();
+        Line::new(name, speeds.map(|(index, speed)| [index as f64 + 1.0, speed]).collect())
+    });
+    let effect = Series::new(wording::EFFECT_TITLE, Shape::Line, axis("pass", ""), speed()).lines(lines);
+    add_series(findings, "worth", effect);
     let Some(Ok(result)) = trim_evidence.read_back else { return };
     if result.probes_kept_ns.is_empty() {
         return;
@@ -175,121 +192,207 @@ pub(super) fn draw(findings: &mut Findings, trim_evidence: &TrimEvidence<'_>, wo
     let picture =
         Series::new(wording::LATENCY_TITLE, Shape::Line, axis("percentile", "%"), axis("latency", "ns"))
             .lines(lines);
-    findings.series.insert("probes".to_owned(), picture);
+    add_series(findings, "probes", picture);
 }
 
 impl TrimEvidence<'_> {
     /// Every step taken.
     pub(super) fn steps(&self, worth: &Worth<'_>) -> Vec<TrimStep> {
+        let read_back = self.read_back.and_then(Result::ok);
+        let sending = read_back.map(|result| {
+            let (answer, evidence) = (wording::sent(&result.sent), wording::sent_evidence(&result.sent));
+            TrimStep::new("sending", wording::SENDING, answer, evidence, false)
+        });
+        let timing = self.timing().zip(read_back).map(|(Timing { ratio, interval }, result)| {
+            let decisive = self.answers_from_map();
+            let evidence = wording::timing_evidence(ratio, interval, result.probes_kept_ns.len());
+            TrimStep::new("timing", wording::TIMING, wording::timing(decisive), evidence, decisive)
+        });
+        let accounting = read_back.and_then(|result| result.allocated.as_ref()).map(|allocated| {
+            let decisive = self.frees_allocation();
+            let evidence = wording::accounting_evidence(allocated);
+            TrimStep::new(
+                "accounting",
+                wording::ACCOUNTING,
+                wording::accounting(decisive),
+                evidence,
+                decisive,
+            )
+        });
         let steps = [
             self.capability(),
             self.claimed_step(),
-            self.sending(),
+            sending,
             self.reading_back(),
-            self.timing_step(),
-            self.allocation_check(),
+            timing,
+            accounting,
             worth.step(),
         ];
         steps.into_iter().flatten().collect()
     }
 
     fn capability(&self) -> Option<TrimStep> {
-        let path = match self.path? {
-            Err(reason) => return Some(not_possible("capability", wording::CAPABILITY, reason)),
-            Ok(path) => path,
-        };
-        let nobody_says = path.layers.iter().all(|layer| layer.passes.is_none());
-        Some(TrimStep {
-            step: "capability",
-            question: wording::CAPABILITY,
-            answer: wording::layers_pass(path.blocked_by(), nobody_says),
-            evidence: wording::layers_evidence(&path.layers),
-            decisive: self.is_blocked(),
+        let (step, question) = ("capability", wording::CAPABILITY);
+        Some(match self.path? {
+            Err(reason) => not_possible(step, question, reason),
+            Ok(path) => {
+                let nobody_says = path.layers.iter().all(|layer| layer.passes.is_none());
+                let answer = wording::layers_pass(path.blocked_by(), nobody_says);
+                let evidence = wording::layers_evidence(&path.layers);
+                TrimStep::new(step, question, answer, evidence, self.is_blocked())
+            }
         })
     }
 
     fn claimed_step(&self) -> Option<TrimStep> {
-        let claims = match self.claims? {
-            Err(reason) => return Some(not_possible("claims", wording::CLAIMS, reason)),
-            Ok(claims) => claims,
-        };
-        Some(TrimStep {
-            step: "claims",
-            question: wording::CLAIMS,
-            answer: wording::claims(claims.trims, claims.reads_as).to_owned(),
-            evidence: claims.evidence.clone(),
-            decisive: self.has_no_trim(),
-        })
-    }
-
-    fn sending(&self) -> Option<TrimStep> {
-        let sent = &self.read_back?.ok()?.sent;
-        Some(TrimStep {
-            step: "sending",
-            question: wording::SENDING,
-            answer: wording::sent(sent),
-            evidence: wording::sent_evidence(sent),
-            decisive: false,
+        let (step, question) = ("claims", wording::CLAIMS);
+        Some(match self.claims? {
+            Err(reason) => not_possible(step, question, reason),
+            Ok(claims) => {
+                let answer = wording::claims(claims.trims, claims.reads_as);
+                TrimStep::new(step, question, answer, &claims.evidence, self.has_no_trim())
+            }
         })
     }
 
     fn reading_back(&self) -> Option<TrimStep> {
-        let step = "read_back";
+        let (step, question) = ("read_back", wording::READ_BACK);
         let result = match self.read_back? {
-            Err(reason) => return Some(not_possible(step, wording::READ_BACK, reason)),
+            Err(reason) => return Some(not_possible(step, question, reason)),
             Ok(result) => result,
         };
         let Some(outcome) = self.outcome() else {
             let reason = result.read_error.as_deref().unwrap_or(wording::NOT_READ);
-            return Some(not_possible(step, wording::READ_BACK, reason));
+            return Some(not_possible(step, question, reason));
         };
-        let contents = [
+        let contents = wording::contents([
             ("before", result.before_release),
             ("after", result.released_half),
             ("after the wait", result.released_half_later),
             ("kept beside it", result.kept_half),
-        ];
-        Some(TrimStep {
-            step,
-            question: wording::READ_BACK,
-            answer: wording::outcome(outcome).to_owned(),
-            evidence: wording::contents(contents),
-            decisive: outcome.is_trimmed() || self.violates_claim(),
-        })
-    }
-
-    fn timing_step(&self) -> Option<TrimStep> {
-        let timing = self.timing()?;
-        let reads = self.read_back?.ok()?.probes_kept_ns.len();
-        let decisive = self.answers_from_map();
-        Some(TrimStep {
-            step: "timing",
-            question: wording::TIMING,
-            answer: wording::timing(decisive).to_owned(),
-            evidence: wording::timing_evidence(timing.ratio, timing.interval, reads),
-            decisive,
-        })
-    }
-
-    fn allocation_check(&self) -> Option<TrimStep> {
-        let allocated = self.read_back?.ok()?.allocated.as_ref()?;
-        let decisive = self.frees_allocation();
-        Some(TrimStep {
-            step: "accounting",
-            question: wording::ACCOUNTING,
-            answer: wording::accounting(decisive).to_owned(),
-            evidence: wording::accounting_evidence(allocated),
-            decisive,
-        })
+        ]);
+        let decisive = outcome.is_trimmed() || self.violates_claim();
+        Some(TrimStep::new(step, question, wording::outcome(outcome), contents, decisive))
     }
 }
 
 fn not_possible(step: &'static str, question: &'static str, reason: &str) -> TrimStep {
-    TrimStep {
-        step,
-        question,
-        answer: wording::NOT_POSSIBLE.to_owned(),
-        evidence: reason.to_owned(),
-        decisive: false,
+    TrimStep::new(step, question, wording::NOT_POSSIBLE, reason, false)
+}
+
+/// Ratio of the two speeds below which there is no difference. Chosen: less is not worth setting TRIM up for.
+const RATIO_INSIGNIFICANT: f64 = 1.05;
+/// Share of the medium that must be freed for a drive that obeys TRIM to gain. Chosen: a quarter multiplies
+/// the spare of any drive; only one that never had to collect garbage gains nothing.
+const MUCH: f64 = 0.25;
+
+/// Random writes that count.
+pub(super) struct Pass<'e> {
+    /// Whether TRIM was sent before.
+    pub(super) trimmed: bool,
+    pub(super) segment: &'e Segment,
+}
+
+/// The effect of TRIM: random writes with it over random writes without.
+pub(super) struct Worth<'e> {
+    passes: Vec<Pass<'e>>,
+    pub(super) is_measured: bool,
+    /// Why TRIM could not be sent.
+    pub(super) refusal: Option<&'e str>,
+    released_bytes: u64,
+    pub(super) released_share: Option<f64>,
+    /// Mean speed with TRIM over mean speed without. TRIM that could not be sent makes no difference, so that has no interval.
+    pub(super) ratio: Option<Estimate>,
+}
+
+impl<'e> Worth<'e> {
+    /// From the passes without errors.
+    pub(super) fn new(
+        mut passes: Vec<Pass<'e>>,
+        trim_evidence: &TrimEvidence<'e>,
+        released_bytes: u64,
+        is_measured: bool,
+    ) -> Self {
+        passes.retain(|pass| pass.segment.measurement_error().is_none());
+        let medium = trim_evidence.path.and_then(|path| path.ok()?.medium_bytes);
+        let released_share = medium.map(|medium| released_bytes as f64 / medium.max(1) as f64);
+        let refusal = trim_evidence.refusal.or(trim_evidence.not_released);
+        let mut worth = Self { passes, is_measured, refusal, released_bytes, released_share, ratio: None };
+        let ratio = Estimate::of_ratio(&worth.speeds(true), &worth.speeds(false));
+        worth.ratio = ratio.filter(|ratio| ratio.value.is_finite()).map(|ratio| match refusal {
+            Some(_) => Estimate { interval: None, ..ratio },
+            None => ratio.not_negative(),
+        });
+        worth
+    }
+
+    /// Speeds of the passes with or without TRIM, in bytes a second.
+    pub(super) fn speeds(&self, trimmed: bool) -> Vec<f64> {
+        let passes = self.passes.iter().filter(|pass| pass.trimmed == trimmed);
+        passes.filter_map(|pass| pass.segment.bytes_per_s()).collect()
+    }
+
+    /// Whether random writes are faster with TRIM, or certainly not.
+    pub(super) fn gain(&self) -> Verdict {
+        self.ratio.map_or(Verdict::Unclear, |ratio| ratio.against(RATIO_INSIGNIFICANT))
+    }
+
+    /// Whether enough was freed for a drive that obeys TRIM to show it.
+    pub(super) fn frees_enough(&self) -> bool {
+        self.released_share.is_some_and(|share| share >= MUCH)
+    }
+
+    fn step(&self) -> Option<TrimStep> {
+        let comparison = self.comparison()?;
+        let is_faster = match self.gain() {
+            Verdict::Above => Some(true),
+            Verdict::Below => Some(false),
+            _ => None,
+        };
+        let (answer, evidence) =
+            (wording::gain_step(&comparison, is_faster), wording::gain_evidence(&comparison));
+        Some(TrimStep::new("effect", wording::GAIN, answer, evidence, is_faster == Some(true)))
+    }
+
+    pub(super) fn comparison(&self) -> Option<Comparison> {
+        let Estimate { value: ratio, interval } = self.ratio?;
+        Some(Comparison {
+            ratio,
+            interval,
+            passes_with: self.speeds(true).len(),
+            passes_without: self.speeds(false).len(),
+            freed_bytes: self.released_bytes,
+            freed_share: self.released_share,
+        })
+    }
+
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let row = |ratio| {
+            row! {
+                test: wording::RANDOM_WRITE,
+                without_bytes_per_s: mean(&self.speeds(false)),
+                with_bytes_per_s: mean(&self.speeds(true)),
+            }
+            .with_estimate("ratio", Some(ratio))
+            .with("freed_bytes", self.released_bytes)
+            .with("freed_percent", self.released_share.map(|share| share * 100.0))
+        };
+        self.ratio.into_iter().map(row).collect()
+    }
+
+    pub(super) fn pass_rows(&self) -> Vec<Row> {
+        let mut counts = [0; 2];
+        let rows = self.passes.iter().map(|Pass { trimmed, segment }| {
+            let count = &mut counts[usize::from(*trimmed)];
+            *count += 1;
+            row! {
+                trim: if *trimmed { "with" } else { "without" },
+                pass: *count,
+                bytes_per_s: segment.bytes_per_s(),
+                iops: segment.iops(),
+            }
+            .with_latency(&segment.total())
+        });
+        rows.collect()
     }
 }

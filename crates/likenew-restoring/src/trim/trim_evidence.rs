@@ -1,4 +1,4 @@
-//! The results of the probes, step by step, and the content of freed blocks.
+//! The results of the probes of trim, and the content of freed blocks.
 
 use likenew_core::probe::{Content, Layer, ProbeResult, ReadBackResult, ReadsAs, TrimCapabilities, TrimPath};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, median_interval};
@@ -31,6 +31,18 @@ pub(super) struct TrimStep {
     pub(super) decisive: bool,
 }
 
+impl TrimStep {
+    pub(super) fn new(
+        step: &'static str,
+        question: &'static str,
+        answer: impl Into<String>,
+        evidence: impl Into<String>,
+        decisive: bool,
+    ) -> Self {
+        Self { step, question, answer: answer.into(), evidence: evidence.into(), decisive }
+    }
+}
+
 /// Latency of kept blocks over that of freed ones, with its interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timing {
@@ -56,22 +68,20 @@ impl<'e> TrimEvidence<'e> {
     }
 
     pub(super) fn put_claims(&mut self, result: &'e ProbeResult) {
-        match result {
-            ProbeResult::TrimClaims(claims) => self.claims = Some(Ok(claims)),
-            ProbeResult::Unknown(reason) => self.claims = Some(Err(reason)),
-            _ => {}
-        }
+        self.claims = match result {
+            ProbeResult::TrimClaims(claims) => Some(Ok(claims)),
+            ProbeResult::Unknown(reason) => Some(Err(reason)),
+            _ => None,
+        };
     }
 
     pub(super) fn put_read_back(&mut self, result: &'e ProbeResult) {
-        match result {
-            ProbeResult::TrimReadBack(result) => {
-                self.read_back = Some(Ok(result));
-                self.refusal = result.sent.refusal.as_deref();
-            }
-            ProbeResult::Unknown(reason) => self.read_back = Some(Err(reason)),
-            _ => {}
-        }
+        self.read_back = match result {
+            ProbeResult::TrimReadBack(result) => Some(Ok(result)),
+            ProbeResult::Unknown(reason) => Some(Err(reason)),
+            _ => None,
+        };
+        self.refusal = self.read_back.and_then(|result| result.ok()?.sent.refusal.as_deref());
     }
 
     pub(super) fn put_release(&mut self, result: &'e ProbeResult) {

@@ -1,38 +1,43 @@
-//! The findings of a verification: answers, the parts with their speed and damage, tables and a series.
+//! The findings of a verification: whether the capacity is real, whether data reads back as it was written, the parts with their
+//! speed and damage.
 
+use likenew_core::damage::{Damage, DamagedRange};
+use likenew_core::drive::Kind as DriveKind;
 use likenew_core::findings::{Answer, Findings, Line, Overview, Series, Shape, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
+use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
 use serde::Serialize;
 
-use super::answers::{Conclusion, conclude};
-use super::damage_summary::{Capacity, DamageSummary};
-use super::workload_plan::WorkloadPlan;
-use super::{VerifyOptions, wording};
-use crate::site::{add_failed_ios, has_failed};
+use super::VerifyOptions;
+use super::damage::DamageSummary;
+use super::experiment::Verification;
+use super::wording::{self, Capacity, Doubt, Subject, Unreadable};
+use crate::site::{add_failed_ios, has_failed, likenew, loss_of_writing};
 
 /// From the evidence, however little it is.
 pub(super) fn findings(
     options: &VerifyOptions,
-    workload_plan: &WorkloadPlan<'_>,
+    verification: &Verification<'_>,
     evidence: &Evidence,
 ) -> Findings {
     let mut findings = Findings::default();
-    if workload_plan.history.is_empty() {
+    if evidence.segments.is_empty() {
         findings.summary = wording::not_begun();
         return findings;
     }
-    let capacity = Capacity::from_evidence(workload_plan, evidence);
-    let found = DamageSummary::collect(workload_plan);
-    let has_failed = has_failed(evidence);
+    let capacity = Capacity::from_evidence(verification, evidence);
+    let found = DamageSummary::collect(verification);
+    let has_failed = has_failed(&evidence.segments);
     let Conclusion { summary, answers, total } =
-        conclude(workload_plan, evidence, &capacity, &found, has_failed);
+        conclude(verification, evidence, &capacity, &found, has_failed);
     let unreadable = found.unreadable();
-    let rows = rows(workload_plan);
-    let speeds = speeds(workload_plan, &rows);
+    let rows = rows(verification);
+    let speeds = speeds(verification, &rows);
     let listed = |answer: &&Answer| match has_failed && total.bytes() == 0 {
         // The summary is about failed I/Os and what of them could not be read.
         true => answer.id == wording::CAPACITY,
@@ -56,7 +61,7 @@ pub(super) fn findings(
         ..Overview::default()
     };
     (findings.summary, findings.answers) = (summary, answers);
-    add_failed_ios(evidence, &mut findings);
+    add_failed_ios(evidence, &evidence.segments, &mut findings);
     if !rows.is_empty() {
         findings.series.insert("parts".into(), picture(&rows, options.passes));
     }
@@ -102,12 +107,12 @@ impl PartRow {
 }
 
 /// All parts, as they were written and read back.
-pub(super) fn rows(workload_plan: &WorkloadPlan<'_>) -> Vec<PartRow> {
+pub(super) fn rows(verification: &Verification<'_>) -> Vec<PartRow> {
     let mut rows: Vec<PartRow> = [Op::Write, Op::Read]
         .into_iter()
         .flat_map(|op| {
-            workload_plan.parts_of(op).map(move |(pass, part, segment)| {
-                PartRow::new(op, pass, part, workload_plan.layout.part(part).start, segment)
+            verification.parts_of(op).map(move |(pass, part, segment)| {
+                PartRow::new(op, pass, part, verification.layout.part(part).start, segment)
             })
         })
         .collect();
@@ -129,21 +134,22 @@ pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
 }
 
 /// Mean speed of each operation over all passes, with the speed and offset of its slowest part.
-pub(super) fn speeds(workload_plan: &WorkloadPlan<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
+pub(super) fn speeds(verification: &Verification<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
     let slowest = slowest(rows);
     let of = |op| {
-        let parts = || {
-            workload_plan
-                .parts_of(op)
-                .map(|(_, _, segment)| segment)
-                .filter(|segment| segment.bytes_per_s().is_some())
-        };
-        let bytes: u64 = parts().map(|segment| segment.bytes(op)).sum();
-        let elapsed_s: f64 = parts().map(|segment| segment.elapsed().as_secs_f64()).sum();
         let slowest = slowest.iter().find(|row| row.op == op)?;
+        let (bytes, elapsed_s) = moved(verification, op);
         Some((op, bytes as f64 / elapsed_s, slowest.bytes_per_s?, slowest.offset_bytes))
     };
     [Op::Write, Op::Read].into_iter().filter_map(of).collect()
+}
+
+/// Bytes that all parts have moved, and the seconds that it took, where that is known.
+fn moved(verification: &Verification<'_>, op: Op) -> (u64, f64) {
+    let parts = verification.parts_of(op).map(|(_, _, segment)| segment);
+    parts.filter(|segment| segment.bytes_per_s().is_some()).fold((0, 0.0), |(moved, elapsed), segment| {
+        (moved + segment.bytes(op), elapsed + segment.elapsed().as_secs_f64())
+    })
 }
 
 /// Speed along the addresses, each pass a line.
@@ -158,4 +164,220 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
     let lines = shown.into_iter().flat_map(|pass| [line(Op::Write, pass), line(Op::Read, pass)]);
     Series::new(wording::SPEED_TITLE, Shape::Line, axis("address", "bytes"), speed())
         .lines(lines.filter(|line| !line.points.is_empty()))
+}
+
+/// The headline, and every answer, most important first.
+pub(super) struct Conclusion {
+    pub(super) summary: String,
+    pub(super) answers: Vec<Answer>,
+    /// All damage, each byte once.
+    pub(super) total: Damage,
+}
+
+/// The subject and the evidence of a verification.
+struct Case<'a> {
+    verification: &'a Verification<'a>,
+    evidence: &'a Evidence,
+    capacity: &'a Capacity,
+    total: Damage,
+    first: Option<&'a DamagedRange>,
+    unreadable: Unreadable,
+    subject: Subject,
+    /// The capacity that the subject reports.
+    claimed: u64,
+    /// Whether I/Os failed because of the medium, which is the headline.
+    has_failed: bool,
+}
+
+/// From everything that was found.
+pub(super) fn conclude(
+    verification: &Verification<'_>,
+    evidence: &Evidence,
+    capacity: &Capacity,
+    damage: &DamageSummary,
+    has_failed: bool,
+) -> Conclusion {
+    let layout = &verification.layout;
+    let mut total = damage.total();
+    if let Some((_, last)) = damage.passes.last().filter(|(_, last)| layout.is_folder && last.bytes() > 0) {
+        // In a folder each byte counts once, and a spot check has read some of them before.
+        total = last.clone();
+    }
+    let (subject, claimed) = match evidence.identity.kind {
+        DriveKind::Folder => (Subject::Folder, layout.span),
+        _ if layout.span == evidence.geometry.capacity => (Subject::Drive, layout.span),
+        _ => (Subject::Beginning, evidence.geometry.capacity),
+    };
+    let case = Case {
+        verification,
+        evidence,
+        capacity,
+        total,
+        first: damage.first(),
+        unreadable: damage.unreadable(),
+        subject,
+        claimed,
+        has_failed,
+    };
+    let (summary, answers) = if case.total.bytes() > 0 { case.with_damage() } else { case.without_damage() };
+    Conclusion { summary, answers, total: case.total }
+}
+
+impl Case<'_> {
+    fn with_damage(&self) -> (String, Vec<Answer>) {
+        let (damage_summary, integrity) =
+            wording::damaged(self.subject, self.verification.layout.span, &self.total, self.first);
+        match self.counterfeit_limit() {
+            Some(most) => {
+                let (summary, capacity) =
+                    wording::counterfeit(self.subject, self.claimed, self.capacity, most);
+                (summary, vec![self.ended_early(capacity), integrity])
+            }
+            None => {
+                let capacity = wording::capacity_unexplained(self.subject);
+                let integrity = self.advise_repair(integrity);
+                let integrity = wording::with_unreadable(integrity, &self.unreadable, self.block());
+                (damage_summary, vec![self.ended_early(integrity), capacity])
+            }
+        }
+    }
+
+    fn without_damage(&self) -> (String, Vec<Answer>) {
+        let compared = self.total.checked_bytes;
+        let (summary, capacity) = match self.capacity_doubt() {
+            Some(doubt) => {
+                let (summary, answer) = if self.has_failed {
+                    wording::capacity_beside_failures(self.claimed, self.intact(), &self.unreadable)
+                } else {
+                    wording::capacity_unproven(doubt, self.claimed, compared)
+                };
+                (summary, self.advise_more(answer, doubt))
+            }
+            None => {
+                let read_only = self.verification.layout.options.read_only;
+                wording::holds_all(self.subject, self.claimed, compared, read_only)
+            }
+        };
+        if compared == 0 && self.unreadable.bytes == 0 {
+            return (wording::nothing_read_back(), vec![capacity, wording::integrity_unread()]);
+        }
+        let integrity = match self.integrity_doubt() {
+            _ if self.unreadable.bytes > 0 => {
+                wording::unreadable(self.intact(), &self.unreadable, self.block())
+            }
+            Some(doubt) => wording::intact_with_doubt(compared, doubt),
+            None => wording::intact(compared),
+        };
+        (summary, vec![capacity, integrity])
+    }
+
+    /// The size at which addresses wrap around or storage ends; scattered damage gives none.
+    fn counterfeit_limit(&self) -> Option<u64> {
+        let most = self.capacity.holds_at_most_bytes?;
+        let ends_there = self.first.is_some_and(|first| first.from >= most);
+        (self.capacity.wraps_at_bytes.is_some() || ends_there).then_some(most)
+    }
+
+    fn ended_early(&self, answer: Answer) -> Answer {
+        let plan = self.verification;
+        let read_all = plan.last_part_read().is_some_and(|part| part + 1 == plan.layout.parts());
+        if !plan.is_complete || read_all {
+            return answer;
+        }
+        let segments = self.evidence.segments.iter();
+        let ios = segments.map(|segment| segment.ios(Op::Read) + segment.ios(Op::Write)).sum();
+        wording::ended_early(answer, ios)
+    }
+
+    /// Bytes that read back as written, each once; of probes as often as they were read.
+    fn intact(&self) -> u64 {
+        let has_passed = self.verification.reads().next().is_some();
+        if has_passed { self.capacity.intact_bytes } else { self.total.checked_bytes - self.total.bytes() }
+    }
+
+    /// Bytes of a read.
+    fn block(&self) -> u64 {
+        self.verification.layout.options.block
+    }
+
+    /// A simulated drive has no cable.
+    fn advise_repair(&self, answer: Answer) -> Answer {
+        let answer = answer.action(wording::copy_first());
+        if self.evidence.identity.kind == DriveKind::Simulated {
+            return answer;
+        }
+        let command = likenew("verify", self.evidence, "");
+        answer.action(wording::change_cable(command, loss_of_writing(self.evidence)))
+    }
+
+    fn advise_more(&self, answer: Answer, doubt: Doubt) -> Answer {
+        let (evidence, capacity) = (self.evidence, self.evidence.geometry.capacity);
+        let loses = loss_of_writing(evidence);
+        let time = self.time_of_all(capacity);
+        let is_folder = self.subject == Subject::Folder;
+        match doubt {
+            Doubt::ProbesOnly | Doubt::PartOnly { .. } => {
+                answer.action(wording::verify_all(likenew("verify", evidence, ""), capacity, time, loses))
+            }
+            Doubt::DriveCache { cache, .. } if !is_folder && capacity >= cache => {
+                answer.action(wording::exceed_cache(likenew("verify", evidence, ""), capacity, time, loses))
+            }
+            _ => answer,
+        }
+    }
+
+    /// How long writing and reading back so many bytes takes, at the speed of the parts of this run.
+    fn time_of_all(&self, bytes: u64) -> Option<Nanos> {
+        let seconds = |op: Op| {
+            let (moved, elapsed) = moved(self.verification, op);
+            (moved > 0).then(|| bytes as f64 * elapsed / moved as f64)
+        };
+        Some(Nanos::from_secs_f64(seconds(Op::Write)? + seconds(Op::Read)?))
+    }
+
+    /// Why a drive without damage may still not hold everything.
+    fn capacity_doubt(&self) -> Option<Doubt> {
+        let (plan, layout) = (self.verification, &self.verification.layout);
+        if !plan.is_complete || plan.reads().next().is_none() {
+            return Some(if layout.options.quick { Doubt::ProbesOnly } else { Doubt::Unfinished });
+        }
+        let part = Doubt::PartOnly { span: layout.span, capacity: self.evidence.geometry.capacity };
+        self.unread().or((self.subject == Subject::Beginning).then_some(part)).or_else(|| self.memory())
+    }
+
+    /// Why the data compared may not come from the medium.
+    fn integrity_doubt(&self) -> Option<Doubt> {
+        let is_unfinished = !self.verification.is_complete && !self.verification.layout.options.quick;
+        self.memory().or(is_unfinished.then_some(Doubt::Unfinished)).or_else(|| self.unread())
+    }
+
+    /// Data that could not be read was not compared.
+    fn unread(&self) -> Option<Doubt> {
+        let plan = self.verification;
+        let asked: u64 = plan
+            .reads()
+            .map(|(_, part, _)| {
+                let range = plan.layout.part(part);
+                range.end - range.start
+            })
+            .sum();
+        let damage = plan.reads().filter_map(|(_, _, segment)| segment.damage.as_ref());
+        let compared: u64 = damage.map(|damage| damage.checked_bytes).sum();
+        (compared < asked).then(|| Doubt::Unread { bytes: asked - compared })
+    }
+
+    /// Why the data may have come from a cache instead of the medium.
+    fn memory(&self) -> Option<Doubt> {
+        if self.evidence.geometry.clock == Clock::Virtual {
+            return None;
+        }
+        // If direct I/O is refused, a caveat of the target says so.
+        if self.evidence.identity.caveats.iter().any(|caveat| caveat.contains(wording::THROUGH_PAGE_CACHE)) {
+            return Some(Doubt::PageCache);
+        }
+        let layout = &self.verification.layout;
+        let (span, cache) = (layout.span, layout.options.cache);
+        let rereads = self.verification.reads().next().is_some();
+        (span < cache && !layout.options.read_only && rereads).then_some(Doubt::DriveCache { span, cache })
+    }
 }

@@ -9,9 +9,47 @@ use likenew_core::quantity::{Rate, Share, Size};
 use likenew_core::units::{Nanos, Number};
 
 use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
+use serde::Serialize;
 
-use super::damage_summary::{Capacity, Unreadable};
-use super::device_wrap::DeviceWrap;
+// What the sentences are made from
+
+/// Bytes that could not be read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Unreadable {
+    pub(super) bytes: u64,
+    /// Where they are, in order; of very many ranges the first.
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+/// The row of the table `capacity`.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Capacity {
+    /// The capacity that the target reports.
+    pub(super) announced_bytes: u64,
+    /// Bytes from the first address that were written completely and read back.
+    pub(super) read_back_bytes: u64,
+    /// Of those, bytes that read back as written.
+    pub(super) intact_bytes: u64,
+    /// Of those, bytes that read back wrong.
+    pub(super) damaged_bytes: u64,
+    /// Lower bound of the capacity.
+    pub(super) holds_at_least_bytes: u64,
+    /// Upper bound of the capacity, if one was found.
+    pub(super) holds_at_most_bytes: Option<u64>,
+    /// Size at which addresses wrap around, if they do: the target's own, or those of the device below its
+    /// file system.
+    pub(super) wraps_at_bytes: Option<u64>,
+    /// The evidence for that from the device below the file system.
+    #[serde(skip)]
+    pub(super) device_wrap: Option<DeviceWrap>,
+}
+
+/// The size at which the device's addresses wrap around, and the bytes that show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DeviceWrap {
+    pub(super) at: u64,
+    pub(super) evidence_bytes: u64,
+}
 
 // What it is for, and what it writes
 

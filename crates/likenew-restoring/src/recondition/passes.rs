@@ -1,23 +1,173 @@
-//! Everything that a drive holds is rewritten in place, in address order: what restores a drive that takes no TRIM and loses
-//! nothing. Data that was written in one go goes stale in one go, and collecting that copies nothing.
+//! Steps that write all of a space in passes: this restores a drive that takes no TRIM.
 //!
-//! The addresses are divided into spans. The first part of each span is rewritten as a probe; the rest follows only where the
-//! probe was slow. A second pass begins with the same probes, so what the first pass has brought is known span by span.
+//! Free space is overwritten sequentially, again and again, until its speed no longer changes. That is the method of
+//! "Reconditioning a solid state drive" (2009–2010): one huge file over all free space, whose erase blocks go stale as wholes.
+//!
+//! Data is rewritten in place, in address order, so that nothing is lost. Data that was written in one go goes stale in one go, and
+//! collecting that copies nothing. The addresses are divided into spans. The first part of each span is rewritten as a probe; the
+//! rest follows only where the probe was slow. A second pass begins with the same probes, so what the first pass has brought is
+//! known span by span.
 
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, RewriteSettings, WriteSpeed};
+use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Step};
+use likenew_core::procedure::{Ended, Steps};
+use likenew_core::region::Region;
+use likenew_core::segment::Segment;
+use likenew_core::units::Nanos;
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_stats::least_squares::approach;
 use likenew_stats::summary::quantile;
 
-use super::overwrite::{FAST, WritePass, passes};
-use super::recondition_step::{
-    ReconditionStep, SlowWrites, StepContext, ends, fix_reports, idle, probe_count, was_fixed,
-};
+use super::step::{Attempt, ReconditionStep, SlowWrites, StepContext, WritePass, apply};
 use super::step_name::StepName;
 use super::wording::{self, RewriteEnd};
+
+/// Overwrites free space.
+pub(super) struct Overwrite;
+/// Overwrites everything.
+pub(super) struct OverwriteAll;
+
+/// Block and queue depth of the writes: deep enough to keep a drive busy.
+const BLOCK: u32 = 1 << 20;
+const DEPTH: u32 = 4;
+/// Windows of a pass.
+const WINDOWS: u64 = 128;
+/// A pass is written in parts of this many bytes or more, and in so many at most: no more is written than pays.
+const PART_BYTES_MIN: u64 = 1 << 30;
+const PARTS_MAX: u64 = 64;
+/// So many parts in a row that are fast end a pass, not before this part of the space: the spare blocks of a drive take the first
+/// writes at full speed whatever lies on it.
+const FAST_PARTS: usize = 2;
+const WARM_UP_PART: u64 = 16;
+/// Gain left after a pass, as a share of the speed it converges to, below which it is the last. Chosen: 1% is
+/// not worth a pass.
+const REMAINING_GAIN_MIN: f64 = 0.01;
+/// Time limit for the file system to send TRIM for deleted files. Chosen: some send it seconds later.
+const RELEASE_WAIT: Nanos = Nanos::from_secs(6);
+
+impl ReconditionStep for Overwrite {
+    fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
+        context.virtual_by().map(wording::image_would_grow)
+    }
+
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        let free = context.free()?;
+        Some((free.end - free.start) * u64::from(context.options.passes))
+    }
+
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        attempt.context.free().map_or(Ok(()), |free| overwrite(attempt, steps, &free))
+    }
+}
+
+impl ReconditionStep for OverwriteAll {
+    fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
+        Some(context.evidence.geometry.capacity * u64::from(context.options.passes))
+    }
+
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let whole = 0..attempt.context.evidence.geometry.capacity >> 20 << 20;
+        overwrite(attempt, steps, &whole)
+    }
+}
+
+/// Whether this many passes were enough, judged by the speed that they converge to, if any measured one.
+fn is_enough(passes: usize, speeds: &[f64], most: usize) -> bool {
+    passes >= most || is_steady(speeds)
+}
+
+/// Whether another pass would change little.
+pub(super) fn is_steady(speeds: &[f64]) -> bool {
+    approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
+}
+
+/// Pass after pass, until another would change little.
+fn overwrite(attempt: &mut Attempt<'_>, steps: &mut Steps<'_>, space: &Range<u64>) -> Result<(), Ended> {
+    let context = attempt.context;
+    let bytes = space.end - space.start;
+    let release = || Probe::Release { offset: space.start, bytes, wait: RELEASE_WAIT };
+    let most = context.options.passes as usize;
+    loop {
+        let is_fast = overwrite_once(attempt, steps, space)?;
+        // Some file systems never write in place, so each pass in a folder begins by deleting the files.
+        if context.is_folder() {
+            steps.probe(release)?;
+        }
+        let speeds: Vec<f64> = attempt.passes.iter().filter_map(WritePass::bytes_per_s).collect();
+        if is_fast || is_enough(attempt.passes.len(), &speeds, most) {
+            break;
+        }
+    }
+    // A drive that takes TRIM is not left full.
+    if context.evidence.geometry.trims && !context.is_folder() {
+        steps.probe(release)?;
+    }
+    attempt.idle(steps)
+}
+
+/// One pass, part by part. It ends early, and is the last, where what comes next would gain nothing: its last parts were as fast as
+/// places that were written before, and the spare blocks of the drive are used up.
+fn overwrite_once(
+    attempt: &mut Attempt<'_>,
+    steps: &mut Steps<'_>,
+    space: &Range<u64>,
+) -> Result<bool, Ended> {
+    let goal_bytes_per_s = attempt.context.rewritten_bytes_per_s();
+    let bytes = space.end - space.start;
+    let number = attempt.passes.len() + 1;
+    let (mut written, mut fast) = (0, 0);
+    loop {
+        let segment = steps.run_seeded(|| part(attempt.name, number, space, written))?;
+        if written == 0 {
+            attempt.passes.push(WritePass::default());
+        }
+        attempt.passes[number - 1].add_segment(segment);
+        written += segment.workload.until.bytes.unwrap_or(bytes);
+        fast = if goal_bytes_per_s.is_some_and(|goal| is_fast(segment, goal)) { fast + 1 } else { 0 };
+        let is_whole = written >= bytes;
+        let is_fast = fast >= if is_whole { 1 } else { FAST_PARTS } && written > bytes / WARM_UP_PART;
+        if is_whole || is_fast {
+            return Ok(is_fast);
+        }
+    }
+}
+
+/// Whether a part was as fast as the goal, and all of it as fast as its fastest quarter: a goal that was measured on a busy machine may
+/// be too low.
+fn is_fast(part: &Segment, goal_bytes_per_s: f64) -> bool {
+    let mut pass = WritePass::default();
+    pass.add_segment(part);
+    let speeds: Vec<f64> = pass.points().into_iter().map(|[_, speed]| speed).collect();
+    let goal = quantile(&speeds, 0.75).unwrap_or(f64::INFINITY).max(goal_bytes_per_s);
+    pass.bytes_per_s().is_some_and(|speed| speed >= FAST * goal)
+}
+
+/// A part of a pass, from this many bytes on.
+fn part(step: StepName, pass: usize, space: &Range<u64>, written: u64) -> Workload {
+    let bytes = space.end - space.start;
+    let length = (bytes / PARTS_MAX).max(PART_BYTES_MIN).next_multiple_of(PART_BYTES_MIN);
+    let start = space.start + written;
+    let end = if space.end - start < length + PART_BYTES_MIN { space.end } else { start + length };
+    let place = AccessPattern::Sequential(Region::bytes(start..end));
+    let stream = Stream::closed(Mix::Only(Op::Write), BLOCK, place, DEPTH, DataClass::Random);
+    let name = match written {
+        0 => step.step(&format!("pass {pass}")),
+        _ => step.step(&format!("pass {pass}, part {}", written / length + 1)),
+    };
+    Workload {
+        name,
+        flush: true,
+        window: Some((bytes / WINDOWS).max(BLOCK.into())),
+        ..Workload::new("", Until::bytes(end - start), vec![stream])
+    }
+}
+
+/// What reaches this share of the speed that it should have is fast. Chosen: what is called restored.
+pub(super) const FAST: f64 = 0.95;
 
 pub(super) struct Rewrite;
 
@@ -68,78 +218,54 @@ impl ReconditionStep for Rewrite {
         self.bytes(context).map(|bytes| if context.is_folder() { bytes } else { bytes / PASSES as u64 })
     }
 
-    fn next(&self, context: &StepContext<'_>, done: &Evidence) -> Option<Step> {
+    fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
+        let context = attempt.context;
         let settings = RewriteSettings { bytes_per_s_max: context.options.rate };
-        let fix = if context.is_folder() {
-            let from = fix_reports(done).filter_map(|report| report.stopped_at).max().unwrap_or(0);
-            (probe_count(done) == 0).then_some(Fix::RewriteFiles { settings, from })
+        if context.is_folder() {
+            rewrite_files(attempt, steps, settings)?;
         } else {
-            RewriteProgress::follow(context, done)
-                .next
-                .map(|piece| Fix::Rewrite { pieces: vec![piece], settings })
-        };
-        match fix {
-            Some(fix) => Some(Step::Probe(Probe::Fix(fix))),
-            None => idle(context, done, StepName::Rewrite).filter(|_| was_fixed(done)),
+            attempt.rewrite_end = Some(RewriteEnd::Unfinished);
+            let goal = context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s());
+            let shows_gain = context.slow_writes != SlowWrites::SmallOnly;
+            let (is_dry_run, passes) = (context.is_dry_run(), &mut attempt.passes);
+            let mut walk = Walk { steps, settings, is_dry_run, goal, shows_gain, passes };
+            attempt.rewrite_end = Some(match walk.passes(&spans(&context.in_use())) {
+                Ok(end) => end,
+                Err(Break::Ended(ended)) => return Err(ended),
+                Err(Break::Failed) => RewriteEnd::Failed,
+            });
+        }
+        attempt.idle_if_fixed(steps)
+    }
+}
+
+/// All files of a folder, in one pass that goes on where it was stopped.
+fn rewrite_files(
+    attempt: &mut Attempt<'_>,
+    steps: &mut Steps<'_>,
+    settings: RewriteSettings,
+) -> Result<(), Ended> {
+    attempt.rewrite_end = Some(RewriteEnd::Complete);
+    let mut pass = WritePass::default();
+    let mut from = 0;
+    loop {
+        let result = steps.probe(|| Probe::Fix(Fix::RewriteFiles { settings, from }))?;
+        let Some(report) = result.fix_report() else { return Ok(()) };
+        pass.add(report);
+        attempt.passes = vec![pass.clone()];
+        from = from.max(report.stopped_at.unwrap_or(0));
+        match report.end {
+            FixEnd::Stopped => {}
+            FixEnd::Complete => return Ok(()),
+            FixEnd::Failed => {
+                attempt.rewrite_end = Some(RewriteEnd::Failed);
+                return Ok(());
+            }
         }
     }
 }
 
-/// What the passes were and what comes next: it follows from what was done, in order.
-pub(super) struct RewriteProgress {
-    pub(super) passes: Vec<WritePass>,
-    pub(super) end: RewriteEnd,
-    next: Option<AddressRange>,
-}
-
-impl RewriteProgress {
-    /// Of a target that is no folder.
-    pub(super) fn follow(context: &StepContext<'_>, done: &Evidence) -> Self {
-        let spans = spans(&context.in_use());
-        let mut walk = Walk {
-            results: ends(done).collect::<Vec<_>>().into_iter(),
-            is_dry_run: context.is_dry_run(),
-            goal: context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s()),
-            shows_gain: context.slow_writes != SlowWrites::SmallOnly,
-            passes: Vec::new(),
-        };
-        let end = walk.passes(&spans);
-        let (end, next) = match end {
-            Ok(end) => (end, None),
-            Err(Break::Next(piece)) => (RewriteEnd::Unfinished, Some(piece)),
-            Err(Break::Failed) => (RewriteEnd::Failed, None),
-        };
-        Self { passes: walk.passes, end, next }
-    }
-}
-
-/// How the rewriting of everything went.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Rewriting {
-    /// Those that have written anything; of a folder one, over all of its files.
-    pub(super) passes: Vec<WritePass>,
-    pub(super) end: RewriteEnd,
-}
-
-impl Rewriting {
-    /// Of a step; none where it is another step.
-    pub(super) fn of_step(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Option<Self> {
-        if name != StepName::Rewrite {
-            return None;
-        }
-        let (mut passes, end) = if context.is_folder() {
-            let mut pass = WritePass::default();
-            fix_reports(done).for_each(|report| pass.add(report));
-            let has_failed = fix_reports(done).any(|report| report.end == FixEnd::Failed);
-            (vec![pass], if has_failed { RewriteEnd::Failed } else { RewriteEnd::Complete })
-        } else {
-            let RewriteProgress { passes, end, .. } = RewriteProgress::follow(context, done);
-            (passes, end)
-        };
-        passes.retain(|pass| pass.bytes > 0);
-        Some(Self { passes, end })
-    }
-
+impl Attempt<'_> {
     /// The speed at the beginning and at the end of the first pass, in bytes a second: medians of an eighth of its points.
     pub(super) fn first_gain(&self) -> Option<(f64, f64)> {
         let speeds: Vec<f64> = self.passes.first()?.points().into_iter().map(|[_, speed]| speed).collect();
@@ -157,30 +283,31 @@ impl Rewriting {
     }
 }
 
-/// The passes of a step that rewrites or overwrites.
-pub(super) fn write_passes(context: &StepContext<'_>, name: StepName, done: &Evidence) -> Vec<WritePass> {
-    Rewriting::of_step(context, name, done).map_or_else(|| passes(done), |rewriting| rewriting.passes)
-}
-
-/// Why a walk ends before its end.
+/// Why rewriting stops before its end.
 enum Break {
-    /// This is to be rewritten next.
-    Next(AddressRange),
+    Ended(Ended),
     Failed,
 }
 
-/// Goes again through what was done.
-struct Walk<'a> {
-    results: std::vec::IntoIter<&'a ProbeResult>,
+impl From<Ended> for Break {
+    fn from(ended: Ended) -> Self {
+        Self::Ended(ended)
+    }
+}
+
+/// Rewrites span by span.
+struct Walk<'a, 'b, 'c> {
+    steps: &'b mut Steps<'a>,
+    settings: RewriteSettings,
     is_dry_run: bool,
     goal: Option<f64>,
     /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
     /// rewritten once.
     shows_gain: bool,
-    passes: Vec<WritePass>,
+    passes: &'c mut Vec<WritePass>,
 }
 
-impl Walk<'_> {
+impl Walk<'_, '_, '_> {
     fn passes(&mut self, spans: &[Range<u64>]) -> Result<RewriteEnd, Break> {
         let passes = if self.shows_gain { PASSES } else { 1 };
         for _ in 0..passes {
@@ -250,17 +377,17 @@ impl Walk<'_> {
 
     /// How fast a piece was written, where that is known.
     fn piece(&mut self, piece: AddressRange) -> Result<Option<f64>, Break> {
-        match self.results.next() {
-            None => Err(Break::Next(piece)),
-            Some(ProbeResult::FixReport(report)) => {
+        let settings = self.settings;
+        match apply(self.steps, || Fix::Rewrite { pieces: vec![piece], settings })? {
+            ProbeResult::FixReport(report) => {
                 self.pass_mut().add(report);
                 match report.end {
                     FixEnd::Failed => Err(Break::Failed),
                     FixEnd::Complete | FixEnd::Stopped => Ok(report.write_speeds.bytes_per_s()),
                 }
             }
-            Some(_) if self.is_dry_run => Ok(None),
-            Some(_) => Err(Break::Failed),
+            _ if self.is_dry_run => Ok(None),
+            _ => Err(Break::Failed),
         }
     }
 
@@ -329,6 +456,22 @@ fn parts(span: &Range<u64>) -> (AddressRange, Option<AddressRange>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn passes_end_when_the_next_one_would_change_little() {
+        let is_enough = |speeds: &[f64], most: usize| is_enough(speeds.len(), speeds, most);
+        assert!(!is_enough(&[], 8) && !is_enough(&[39.5], 8) && !is_enough(&[39.5, 75.2], 8));
+        assert!(is_enough(&[39.5, 75.2, 75.3], 8));
+        assert!(is_enough(&[75.0, 75.1], 8), "nothing has fallen");
+        assert!(is_enough(&[10.0, 20.0], 2) && !is_enough(&[10.0, 20.0, 29.0], 8));
+        // The last gain, 3%, is not below the limit; the gain that is left is.
+        assert!(is_enough(&[40.0, 70.0, 79.0, 79.6], 8));
+    }
+
+    #[test]
+    fn passes_that_failed_count_and_do_not_settle_anything() {
+        assert!(is_enough(8, &[], 8) && !is_enough(3, &[39.5], 8));
+    }
 
     #[test]
     fn spans_hold_every_byte_once() {

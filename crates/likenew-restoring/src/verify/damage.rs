@@ -1,20 +1,161 @@
-//! The size at which the addresses of the device below a file system wrap around, from where the file system
-//! put the files.
+//! What a verification found wrong, and where; how much the drive holds.
 //!
-//! A file's own addresses do not show it: neighboring pieces of a file may be anywhere on the device.
+//! A file's own addresses do not show where the addresses of the device below a file system wrap around: neighboring pieces of a
+//! file may be anywhere on it. Where the file system put the files does.
 
 use std::ops::Range;
 
-use likenew_core::damage::{Damage, Kind};
+use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::findings::Row;
 use likenew_core::probe::ExtentMap;
+use likenew_core::procedure::Evidence;
+use likenew_core::row;
 
-use super::narrowing::divisor;
+use super::experiment::{ProbeSummary, Verification, divisor, wraps_at};
+use super::wording::{Capacity, DeviceWrap, Unreadable};
 
-/// The size at which the device's addresses wrap around, and the bytes that show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct DeviceWrap {
-    pub(super) at: u64,
-    pub(super) evidence_bytes: u64,
+/// Ranges in order, those that touch or overlap joined.
+fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    ranges.into_iter().fold(Vec::new(), |mut joined: Vec<Range<u64>>, range| {
+        match joined.last_mut().filter(|last| range.start <= last.end) {
+            Some(last) => last.end = last.end.max(range.end),
+            None => joined.push(range),
+        }
+        joined
+    })
+}
+
+/// Damage found by the probes and by each pass.
+pub(super) struct DamageSummary {
+    /// Damage in probes and spot checks.
+    pub(super) probe_damage: Damage,
+    /// Damage in each pass.
+    pub(super) passes: Vec<(u32, Damage)>,
+}
+
+impl DamageSummary {
+    pub(super) fn collect(verification: &Verification<'_>) -> Self {
+        let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
+        for segment in verification.probes.iter().chain(&verification.spot_checks) {
+            segment.damage.iter().for_each(|damage| found.probe_damage.merge(damage.clone()));
+        }
+        for (pass, segment) in verification.parts() {
+            let Some(damage) = segment.damage.clone() else { continue };
+            match found.passes.last_mut() {
+                Some((last, all)) if *last == pass => all.merge(damage),
+                _ => found.passes.push((pass, damage)),
+            }
+        }
+        found
+    }
+
+    /// The total damage.
+    pub(super) fn total(&self) -> Damage {
+        let mut total = self.probe_damage.clone();
+        // Ranges of several passes are separate.
+        total.ranges.clear();
+        total.unlisted_bytes = 0;
+        for (_, damage) in &self.passes {
+            total.merge(Damage { ranges: Vec::new(), unlisted_bytes: 0, ..damage.clone() });
+        }
+        total
+    }
+
+    /// Every range: of the passes if there were any, otherwise of what was found early.
+    fn listed_ranges(&self) -> impl Iterator<Item = (Option<u32>, &DamagedRange)> {
+        let probe_damage =
+            self.probe_damage.ranges.iter().filter(|_| self.passes.is_empty()).map(|range| (None, range));
+        let passes = self
+            .passes
+            .iter()
+            .flat_map(|(pass, damage)| damage.ranges.iter().map(|range| (Some(*pass), range)));
+        probe_damage.chain(passes)
+    }
+
+    /// The first range in the list of what was read.
+    pub(super) fn first(&self) -> Option<&DamagedRange> {
+        let all = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
+        all.into_iter().find(|range| range.kind != Kind::Unreadable)
+    }
+
+    /// What could not be read, in any pass or probe.
+    pub(super) fn unreadable(&self) -> Unreadable {
+        let found = || self.passes.iter().map(|(_, damage)| damage).chain([&self.probe_damage]);
+        let ranges = found().flat_map(|damage| &damage.ranges).filter(|range| range.kind == Kind::Unreadable);
+        let listed = disjoint(ranges.map(|range| range.from..range.to).collect());
+        let listed_bytes: u64 = listed.iter().map(|range| range.end - range.start).sum();
+        let most = found().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
+        Unreadable { bytes: listed_bytes.max(most), ranges: listed }
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.listed_ranges().map(|(pass, range)| {
+            row! {
+                pass,
+                from_byte: range.from,
+                to_byte: range.to,
+                kind: range.kind.name(),
+                bits: (range.bits > 0).then_some(range.bits),
+                written_for_byte: range.content.address,
+                written_in_pass: range.content.pass,
+                written_with_key: range.content.key,
+                first_bytes: match range.kind {
+                    Kind::Unreadable => String::new(),
+                    _ => range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
+                },
+            }
+        })
+    }
+}
+
+impl Capacity {
+    /// From everything that was found.
+    pub(super) fn from_evidence(verification: &Verification<'_>, evidence: &Evidence) -> Self {
+        let is_searched = !verification.probes.is_empty() && !verification.layout.is_folder;
+        let known = match is_searched {
+            true => ProbeSummary::from_probes(verification),
+            false => ProbeSummary::default(),
+        };
+        let last_read = verification.last_read();
+        let passed = verification.reads().next().is_some();
+        let (mut checked, mut damaged, mut lost) = (0, 0, 0);
+        for (_, damage) in last_read.iter().filter(|_| passed) {
+            checked += damage.checked_bytes;
+            damaged += damage.bytes();
+            lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
+        }
+        let intact = checked - damaged;
+        let whole = checked == verification.layout.span && !verification.layout.is_folder;
+        let by_extents = Verification::extents(evidence).map(|map| device_wrap(map, &last_read));
+        let own_addresses = known.wraps_at.or_else(|| wrapped_in_passes(verification));
+        let wraps = match by_extents {
+            Some(by_extents) => by_extents.map(|wrap| wrap.at),
+            None if verification.layout.is_folder => None,
+            // A drive that holds more does not wrap around there.
+            None => own_addresses.filter(|wrap| intact <= *wrap),
+        };
+        let limits = [wraps, known.absent_from, (whole && lost > 0).then(|| checked - lost)];
+        let at_most = limits.into_iter().flatten().min();
+        let at_least = intact.max(known.present_until);
+        Self {
+            announced_bytes: evidence.geometry.capacity,
+            read_back_bytes: checked,
+            intact_bytes: intact,
+            damaged_bytes: damaged,
+            holds_at_least_bytes: at_most.map_or(at_least, |most| at_least.min(most)),
+            holds_at_most_bytes: at_most,
+            wraps_at_bytes: wraps,
+            device_wrap: by_extents.flatten(),
+        }
+    }
+}
+
+/// The common divisor of all distances found in the passes.
+fn wrapped_in_passes(verification: &Verification<'_>) -> Option<u64> {
+    let parts = verification.reads().map(|(_, _, segment)| segment);
+    let reads = parts.chain(verification.spot_checks.iter().copied());
+    wraps_at(reads)
 }
 
 /// Fewer misplaced bytes than this are not believed: a single write may have gone astray.
@@ -114,10 +255,11 @@ fn contradictions(map: &ExtentMap, misplaced: &[MisplacedRange], wrap: u64) -> u
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use likenew_core::probe::Extent;
     use likenew_core::stamp::{SECTOR, Stamp};
     use proptest::prelude::*;
+
+    use super::*;
 
     const STAMP: Stamp = Stamp { key: 1, pass: 1 };
     const PIECE: u64 = 64 << 10;
