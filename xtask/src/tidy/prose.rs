@@ -49,8 +49,8 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("scan/content.rs", "databases and disk images", "the name of a group of files"),
     ("src/plan.rs", "likenew refresh journal: ", "the first bytes of every journal, by which it is known"),
     ("src/sample_columns.rs", "message sample {", "a schema, in Parquet's notation"),
-    ("trace/src/iolog_writer.rs", "fio version {number} iolog", "the first line of fio's format"),
-    ("trace/src/iolog_writer.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
+    ("trace/src/formats/iolog.rs", "fio version {number} iolog", "the first line of fio's format"),
+    ("trace/src/formats/iolog.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
     ("likenew-real/src/tracefs.rs", "(dev == {device}", "a filter of the kernel's tracing"),
 ];
 
