@@ -39,7 +39,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("facts/kernel_log.rs", "limiting SATA link speed", "words of a driver in the kernel's log"),
     ("facts/kernel_log.rs", "not running at top speed", "words of a driver in the kernel's log"),
     ("facts/machine.rs", "ATA SMART READ", "the name of a command"),
-    ("fio/src/job_name.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
+    ("fio/src/job.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
     ("generator/parts.rs", "{key} = {{ value", "a line of TOML"),
     ("history/src/database.rs", "PRAGMA ", "settings of SQLite"),
     ("history/src/database.rs", "SELECT ", "SQL"),
