@@ -4,7 +4,7 @@ use std::process::Command;
 
 use likenew_core::workload::Until;
 use likenew_real::nop::Nop;
-use likenew_run::calibrate::calibrate;
+use likenew_run::run::calibrate;
 
 use crate::case_run::{self, peak_memory_of};
 use crate::spread::middle;
