@@ -1,14 +1,27 @@
-//! The metrics, and their values for a fleet.
+//! The state of drives as metrics, in a text that Prometheus reads from a server and node_exporter from a file.
+//!
+//! The text is OpenMetrics, and uses only what the older text format of Prometheus has, too: every family is a gauge, so that the
+//! same bytes serve readers of both. Labels are few and bounded, and none has a serial number.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Display;
 
+use crate::database::History;
+use crate::drive_history::{Change, DriveHistory, MetricHistory};
+use crate::error::HistoryError;
+use crate::indexed_run::MetricValue;
+use crate::queries::{Check, Page};
 use jiff::Timestamp;
 use likenew_core::findings::Answer;
 use likenew_core::quantity::Size;
-use likenew_history::{Change, Check, DriveHistory, MetricHistory, MetricValue};
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
 
-use crate::fleet::{Fleet, device};
-use crate::wording::{self, MetricNoun};
+use crate::wording::metrics::{self as wording, MetricNoun};
 
 /// Names of metrics begin with it.
 const PREFIX: &str = "likenew";
@@ -240,4 +253,134 @@ fn of_changes(fleet: &Fleet) -> [Family; 4] {
             seconds(&change.since)
         }),
     ]
+}
+
+/// Paths below it hold serial numbers.
+const BY_ID: &str = "/dev/disk/by-id";
+
+/// The drives of a history, as they were at their latest checks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fleet {
+    /// By machine and key: each drive once, in a fixed order.
+    pub(crate) drives: BTreeMap<(String, String), DriveHistory>,
+    /// Runs that cannot be read, by machine.
+    pub(crate) damaged_runs: BTreeMap<String, usize>,
+    /// This machine.
+    pub(crate) host: String,
+    /// By the target, as its label has it: why it could not be checked, or that it was.
+    pub(crate) attempts: BTreeMap<String, Option<String>>,
+}
+
+/// A target that this command was to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// As it was named.
+    pub target: String,
+    /// Why it could not be checked.
+    pub reason: Option<String>,
+}
+
+impl Fleet {
+    /// Reads all drives of a history.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn read(history: &mut History) -> Result<Self, HistoryError> {
+        let host = history.machine_of(history.archive_name()).to_owned();
+        let damaged_runs = BTreeMap::from([(host.clone(), 0)]);
+        let mut fleet = Self { host, damaged_runs, ..Self::default() };
+        for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
+            let machine = history.machine_of(&row.archive).to_owned();
+            let checks = history.checks(&row)?;
+            fleet.add(machine, DriveHistory::new(row, checks));
+        }
+        for run in history.damaged()? {
+            *fleet.damaged_runs.entry(history.machine_of(&run.archive).to_owned()).or_default() += 1;
+        }
+        Ok(fleet)
+    }
+
+    /// Adds what became of the checks of one command on this machine.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: &[Attempt]) -> Self {
+        for Attempt { target, reason } in attempts {
+            let device = device(target);
+            let reason = reason.as_ref().map(|reason| reason.replace(target, &device));
+            // Names below by-id have one label; one that failed stands for all of them.
+            let known = self.attempts.entry(device).or_default();
+            *known = known.take().or(reason);
+        }
+        self
+    }
+
+    /// Two users of a machine may each have checked the same drive: then the later check counts.
+    fn add(&mut self, machine: String, drive: DriveHistory) {
+        let date = |drive: &DriveHistory| drive.checks.last().map(|check| check.run.started_at.clone());
+        self.damaged_runs.entry(machine.clone()).or_default();
+        let place = (machine, drive.drive.key.clone());
+        if self.drives.get(&place).is_none_or(|known| date(known) < date(&drive)) {
+            self.drives.insert(place, drive);
+        }
+    }
+
+    /// From drives with their machines, and damaged runs of machines.
+    pub fn new(
+        drives: impl IntoIterator<Item = (String, DriveHistory)>,
+        damaged_runs: impl IntoIterator<Item = (String, usize)>,
+    ) -> Self {
+        let mut fleet = Self::default();
+        drives.into_iter().for_each(|(machine, drive)| fleet.add(machine, drive));
+        fleet.damaged_runs.extend(damaged_runs);
+        fleet
+    }
+}
+
+/// The target as it was named, without a serial number.
+pub(crate) fn device(target: &str) -> String {
+    if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
+}
+
+/// A media type of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaType {
+    /// As a reader asks for it: `text/plain`.
+    pub essence: &'static str,
+    /// As the answer names it, with version and charset.
+    pub content_type: &'static str,
+}
+
+/// What the text can be called, the better one first.
+pub const FORMATS: [MediaType; 2] = [
+    MediaType {
+        essence: "application/openmetrics-text",
+        content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    },
+    MediaType { essence: "text/plain", content_type: "text/plain; version=0.0.4; charset=utf-8" },
+];
+
+/// The metrics of a fleet.
+pub fn text(fleet: &Fleet) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(families(fleet))));
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a string takes everything");
+    text
+}
+
+#[derive(Debug)]
+struct Families(Vec<Family>);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for family in self.0.iter().filter(|family| !family.samples.is_empty()) {
+            let unit = family.unit.map(|unit| Unit::Other(unit.to_owned()));
+            // Information is a gauge of 1, because the older format has no type for it.
+            let mut metrics =
+                encoder.encode_descriptor(&family.name, &family.help, unit.as_ref(), MetricType::Gauge)?;
+            for (labels, value) in &family.samples {
+                metrics.encode_family(labels)?.encode_gauge(value)?;
+            }
+        }
+        Ok(())
+    }
 }

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
+use likenew_history::metrics::{Fleet, family_names, text};
 use likenew_history::{Check, DriveHistory, DriveRow, MetricValue, RunRow};
-use likenew_metrics::{Fleet, family_names, text};
 
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
@@ -169,7 +169,7 @@ fn the_page_lists_every_metric() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/metrics.md");
     let page = std::fs::read_to_string(page).unwrap();
     let listed: Vec<&str> = page.lines().filter(|line| line.starts_with("| `likenew_")).collect();
-    let row = |family: likenew_metrics::FamilyName| {
+    let row = |family: likenew_history::metrics::FamilyName| {
         let labels: Vec<String> = family.labels.iter().map(|label| format!("`{label}`")).collect();
         format!("| `{}` | {} | {} |", family.name, labels.join(", "), family.help)
     };
