@@ -5,13 +5,8 @@
 //! it as it stops the program. Real drives are never opened here; the package starts the program for them.
 
 mod columns;
-mod drives;
 mod errors;
-mod interruptible;
-mod joined_tables;
-mod program;
 mod run;
-mod run_columns;
 mod simulation;
 mod wording;
 
@@ -25,13 +20,13 @@ mod native {
     #[pymodule_export]
     use super::columns::Table;
     #[pymodule_export]
-    use super::drives::{catalog, check_target, drive_file, drive_parameters};
-    #[pymodule_export]
-    use super::joined_tables::JoinedTables;
-    #[pymodule_export]
-    use super::program::{command_grammar, main, run_command};
+    use super::run::JoinedTables;
     #[pymodule_export]
     use super::run::{Run, load};
+    #[pymodule_export]
+    use super::simulation::{catalog, check_target, drive_file, drive_parameters};
+    #[pymodule_export]
+    use super::simulation::{command_grammar, main, run_command};
     #[pymodule_export]
     use super::simulation::{simulate, to_toml};
     #[pymodule_export]

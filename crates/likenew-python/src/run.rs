@@ -1,7 +1,11 @@
-//! A run that is over: what it found, and what it measured.
+//! A run that is over: what it found, and what it measured; and the tables of many runs, joined.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use arrow_select::concat::concat_batches;
 use likenew_archive::Record;
 use likenew_core::findings::{Findings, Row};
 use likenew_core::instrument::Instrument;
@@ -18,9 +22,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use serde::{Deserialize, Serialize};
 
-use crate::columns::Table;
-use crate::run_columns::{self, WindowAxis};
-use crate::{errors, wording};
+use super::columns::{self, Table, WindowAxis};
+use super::{errors, wording};
 
 /// A run that is over. The package's class `Run` wraps it.
 #[derive(Serialize, Deserialize)]
@@ -101,7 +104,7 @@ impl Run {
 
     /// One row for each operation of each workload.
     pub(crate) fn segments(&self) -> Table {
-        run_columns::segments(&self.segments)
+        columns::segments(&self.segments)
     }
 
     /// One row for each window along `"time"` or `"bytes"` of each workload.
@@ -111,17 +114,17 @@ impl Run {
             "bytes" => WindowAxis::Bytes,
             other => return Err(errors::usage(wording::other_axis(other))),
         };
-        Ok(run_columns::windows(&self.segments, axis))
+        Ok(columns::windows(&self.segments, axis))
     }
 
     /// One row for each I/O; none where they were not kept.
     fn samples(&self, py: Python<'_>) -> PyResult<Option<Table>> {
         if let Some(samples) = &self.samples {
-            return Ok(Some(run_columns::samples(samples)));
+            return Ok(Some(columns::samples(samples)));
         }
         let Some(folder) = &self.folder else { return Ok(None) };
-        let kept = py.detach(|| run_columns::kept_samples(folder)).map_err(errors::unfinished)?;
-        Ok((!kept.is_empty()).then(|| run_columns::samples(&kept)))
+        let kept = py.detach(|| columns::kept_samples(folder)).map_err(errors::unfinished)?;
+        Ok((!kept.is_empty()).then(|| columns::samples(&kept)))
     }
 }
 
@@ -144,4 +147,79 @@ fn open(folder: &Path) -> PyResult<Run> {
         }
     };
     Ok(Run::new(evidence, findings, instrument, Some(folder), None))
+}
+
+/// What tells a run from the others.
+#[derive(Clone, FromPyObject)]
+enum Key {
+    Number(i64),
+    Name(String),
+}
+
+/// The table of what was measured, beside those of the findings.
+const SEGMENTS: &str = "segments";
+
+/// Joins the tables of runs. A column has one type for all of them, whatever a single run would give it.
+#[pyclass(module = "likenew._native")]
+pub(crate) struct JoinedTables {
+    findings: BTreeMap<String, (Vec<Key>, Vec<Row>)>,
+    segments: (Vec<Key>, Vec<RecordBatch>),
+}
+
+#[pymethods]
+impl JoinedTables {
+    #[new]
+    fn new() -> Self {
+        Self { findings: BTreeMap::new(), segments: (Vec::new(), Vec::new()) }
+    }
+
+    /// Adds the tables with these names of a run, or all of them.
+    #[pyo3(signature = (key, run, names=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "Python's values arrive as values")]
+    fn add(&mut self, key: Key, run: &Run, names: Option<Vec<String>>) {
+        let is_wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
+        for (name, rows) in run.findings_tables().filter(|(name, _)| is_wanted(name)) {
+            let (keys, all) = self.findings.entry(name.to_owned()).or_default();
+            keys.extend(std::iter::repeat_n(key.clone(), rows.len()));
+            all.extend_from_slice(rows);
+        }
+        if is_wanted(SEGMENTS) {
+            let table = run.segments();
+            let (keys, all) = &mut self.segments;
+            keys.extend(std::iter::repeat_n(key, table.batch().num_rows()));
+            all.push(table.batch().clone());
+        }
+    }
+
+    /// The tables by name, the keys in a first column of this name.
+    fn tables(&self, key: &str) -> PyResult<BTreeMap<String, Table>> {
+        let findings = self.findings.iter().map(|(name, (keys, rows))| {
+            Ok((name.clone(), Table::from_rows(rows).with_first(key, column(keys))))
+        });
+        let (keys, batches) = &self.segments;
+        let segments = batches.first().map(|first| {
+            let joined = concat_batches(first.schema_ref(), batches).map_err(errors::unfinished)?;
+            Ok((SEGMENTS.to_owned(), Table::from(joined).with_first(key, column(keys))))
+        });
+        findings.chain(segments).collect()
+    }
+}
+
+/// Numbers if all are, else names.
+fn column(keys: &[Key]) -> ArrayRef {
+    let numbers: Option<Int64Array> = keys
+        .iter()
+        .map(|key| match key {
+            Key::Number(number) => Some(*number),
+            Key::Name(_) => None,
+        })
+        .collect::<Option<Vec<i64>>>()
+        .map(Int64Array::from);
+    match numbers {
+        Some(numbers) => Arc::new(numbers),
+        None => Arc::new(StringArray::from_iter_values(keys.iter().map(|key| match key {
+            Key::Number(number) => number.to_string(),
+            Key::Name(name) => name.clone(),
+        }))),
+    }
 }

@@ -1,5 +1,7 @@
-//! Plans on simulated drives, in this process.
+//! Simulated drives as files, plans on them in this process, and the `likenew` program inside of Python.
 
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use likenew_archive::{Archive, Machine, Run as KeptRun};
+use likenew_cli::{Interruption, run_command as run_embedded};
 use likenew_core::drive::Drive as _;
 use likenew_core::input;
 use likenew_core::instrument::Instrument;
@@ -18,12 +21,14 @@ use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_run::runner::{End, Observer, RunnerError, run_procedure};
-use likenew_sim::Spec;
+use likenew_sim::generator::generate;
+use likenew_sim::model::Model;
+use likenew_sim::{Spec, SpecName};
 use pyo3::prelude::*;
 
-use crate::errors;
-use crate::interruptible::interruptible;
-use crate::run::Run;
+use super::errors::interruptible;
+use super::run::Run;
+use super::{errors, wording};
 
 /// Runs a plan, as JSON, on the simulated drive that it names or holds. With `samples` every I/O is kept in memory; with
 /// `archive` the run is kept as a folder there, too.
@@ -160,4 +165,75 @@ impl Recorder for LaneRecorder {
     fn idle(&mut self, _now: Nanos) -> ControlFlow<Stop> {
         self.flow()
     }
+}
+
+/// Names of the simulated drives that come with the package.
+#[pyfunction]
+pub(crate) fn catalog() -> Vec<&'static str> {
+    likenew_sim::catalog().iter().map(|entry| entry.name).collect()
+}
+
+/// The file of a drive, as `sim:` names it: of the catalog, generated, or a file.
+#[pyfunction]
+pub(crate) fn drive_file(name: &str) -> PyResult<String> {
+    let spec = Spec::parse(&format!("sim:{name}")).map_err(errors::usage)?;
+    match &spec.drive {
+        SpecName::Catalog(name) => {
+            let entry = likenew_sim::catalog().iter().find(|entry| entry.name == name);
+            Ok(entry.expect("a name that was read is in the catalog").text.to_owned())
+        }
+        SpecName::Generated(seed) => Ok(generate(*seed).file),
+        SpecName::File(path) => {
+            let bytes = read_file(path, None);
+            let text = bytes.map_err(|error| errors::unfinished(wording::unreadable_drive(name, error)))?;
+            String::from_utf8(text).map_err(|error| errors::usage(wording::unreadable_drive(name, error)))
+        }
+        SpecName::Snapshot(_) => Err(errors::usage(wording::saved_drive(name))),
+    }
+}
+
+/// The parameters in a drive's file: key, value as the file spells it, source, and whether it is assumed. The file is read as
+/// strictly as the program reads it.
+#[pyfunction]
+pub(crate) fn drive_parameters(name: &str, text: &str) -> PyResult<Vec<(String, String, String, bool)>> {
+    let model = Model::parse(name, text).map_err(errors::usage)?;
+    let entry = |entry: &likenew_sim::SourceEntry| {
+        (entry.key.clone(), entry.value.clone(), entry.source.clone(), entry.is_assumed())
+    };
+    Ok(model.sources.iter().map(entry).collect())
+}
+
+/// Whether a drive with this target can be opened, with the text of its file if no folder has that.
+#[pyfunction]
+#[pyo3(signature = (target, text))]
+pub(crate) fn check_target(target: &str, text: Option<&str>) -> PyResult<()> {
+    let spec = Spec::parse(target).map_err(errors::usage)?;
+    spec.explain(|path| read_file(path, text)).map(drop).map_err(errors::usage)
+}
+
+/// Runs one command, such as `["bench", "sim:tiny-flash", "--plan"]`, and returns what it prints. `drives` are files of
+/// simulated drives by name, read in place of the file system's.
+#[pyfunction]
+#[pyo3(signature = (words, drives=HashMap::new()))]
+pub(crate) fn run_command(
+    py: Python<'_>,
+    words: Vec<String>,
+    drives: HashMap<String, String>,
+) -> PyResult<String> {
+    let drives = drives.into_iter().map(|(name, text)| (name.into(), text.into_bytes())).collect();
+    interruptible(py, Interruption::request, move || run_embedded(&words, drives))?
+        .map_err(errors::of_command)
+}
+
+/// Runs the program with this command line, whose first word is its name, and returns its exit code. `program` are the words
+/// that start it again.
+#[pyfunction]
+pub(crate) fn main(py: Python<'_>, command_line: Vec<OsString>, program: Vec<OsString>) -> u8 {
+    py.detach(|| likenew_cli::main(command_line, program))
+}
+
+/// What the commands that measure take, as JSON: the classes of plans are made from it.
+#[pyfunction]
+pub(crate) fn command_grammar() -> String {
+    likenew_cli::plan_grammar()
 }
