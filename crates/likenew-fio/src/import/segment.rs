@@ -19,7 +19,9 @@ use crate::wording::expected;
 /// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
-    let system = System::of(groups);
+    let options: Vec<_> =
+        groups.iter().flat_map(|group| &group.streams).map(|stream| &stream.options).collect();
+    let system = System::of(&options);
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
     // Jobs of one turn start together, those of the next when the last of them has ended.
     let (mut started_at, mut ended) = (Nanos::ZERO, Nanos::ZERO);

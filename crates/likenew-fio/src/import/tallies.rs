@@ -9,8 +9,7 @@ use likenew_core::workload::Mix;
 use super::ImportError;
 use super::document::{COUNT_MAX, Node};
 use super::latency::Latency;
-use super::options::Verification;
-use super::segment::Group;
+use super::options::{Options, Verification};
 use crate::wording::expected;
 use crate::wording::{Note, Notes};
 
@@ -315,8 +314,8 @@ const NUMBERS: [[i32; 4]; 12] = [
 
 impl System {
     /// The one that the jobs name; `None` for Linux.
-    pub(super) fn of(groups: &[Group<'_>]) -> Option<Self> {
-        let options = || groups.iter().flat_map(|group| &group.streams).map(|stream| &stream.options);
+    pub(super) fn of(options: &[&Options]) -> Option<Self> {
+        let options = || options.iter();
         let has = |option: &str, begins: &[&str]| {
             let values = options().filter_map(|options| options.text(option));
             values.into_iter().any(|value| begins.iter().any(|begin| value.starts_with(begin)))
