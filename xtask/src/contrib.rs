@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::ensure;
 use xshell::{Shell, cmd};
 
-use crate::{python_tools, root};
+use crate::{python, root};
 
 /// A database that no machine has.
 const HISTORY: &str = "likenew_history=postgres://likenew:secret@db.example/likenew";
@@ -17,10 +17,10 @@ const HISTORY: &str = "likenew_history=postgres://likenew:secret@db.example/like
 pub(crate) fn check() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let tools = python_tools::install(&sh, &python_tools::EXAMPLES)?;
+    let tools = python::install(&sh, &python::EXAMPLES)?;
     let tool = |name: &str| tools.join(name);
-    let (python, hadolint, validate) = (tool("python"), tool("hadolint"), tool("kubernetes-validate"));
-    cmd!(sh, "{python} xtask/dashboard.py contrib/grafana/likenew.json").run()?;
+    let (interpreter, hadolint, validate) = (tool("python"), tool("hadolint"), tool("kubernetes-validate"));
+    cmd!(sh, "{interpreter} xtask/dashboard.py contrib/grafana/likenew.json").run()?;
     let schema = tool("check-jsonschema");
     cmd!(sh, "{hadolint} contrib/container/Containerfile .devcontainer/Containerfile").run()?;
     cmd!(sh, "{schema} --quiet --builtin-schema vendor.github-workflows .github/workflows/test.yml").run()?;

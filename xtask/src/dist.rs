@@ -3,21 +3,18 @@
 //!
 //! Equal sources give equal packages: times come from the commit, orders and owners are fixed.
 
-mod deb;
-mod glibc;
-mod notices;
-mod pages;
-
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use serde_json::Value;
 use xshell::{Shell, cmd};
 
-use crate::{python, python_tools, root, target};
+use super::{python, root, target};
 
 /// The oldest C library that the binary runs with: Debian 11's.
-const GLIBC: glibc::Version = glibc::Version(2, 31);
+const GLIBC: Version = Version(2, 31);
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 
 #[derive(clap::Args)]
@@ -49,7 +46,7 @@ pub(crate) struct Built {
 impl Built {
     /// Builds against an old C library, and checks that no newer one is needed.
     pub(crate) fn new(sh: &Shell, profile: &str) -> anyhow::Result<Self> {
-        let tools = python_tools::install(sh, &python_tools::DIST)?;
+        let tools = python::install(sh, &python::DIST)?;
         let paths = std::env::var_os("PATH").unwrap_or_default();
         let paths = std::env::join_paths(std::iter::once(tools).chain(std::env::split_paths(&paths)))?;
         let _paths = sh.push_env("PATH", paths);
@@ -57,7 +54,7 @@ impl Built {
         cmd!(sh, "cargo zigbuild --locked --profile {profile} --package likenew --target {triple}").run()?;
         let folder = if profile == "dev" { "debug" } else { profile };
         let binary = target().join(TRIPLE).join(folder).join("likenew");
-        let needs = glibc::Needs::of(sh, &binary)?;
+        let needs = Needs::of(sh, &binary)?;
         anyhow::ensure!(
             needs.glibc <= GLIBC && !needs.gcc,
             "{} needs {}, and may need glibc {GLIBC} at most",
@@ -104,14 +101,14 @@ pub(crate) fn pack(sh: &Shell, built: &Built, folder: &Path) -> anyhow::Result<V
         binary: built.binary.clone(),
         version: version(sh, &built.binary)?,
         commit_time_s: commit_time_s(sh)?,
-        pages: pages::write(sh, &built.binary, temporary.path())?,
-        notices: notices::collect(sh)?,
+        pages: write_pages(sh, &built.binary, temporary.path())?,
+        notices: notices(sh)?,
     };
     sh.remove_path(folder)?;
     sh.create_dir(folder)?;
     let mut files = vec![
         archive(sh, &contents, &temporary.path().join("archive"), folder)?,
-        deb::build(sh, &contents, &temporary.path().join("deb"), folder)?,
+        deb(sh, &contents, &temporary.path().join("deb"), folder)?,
     ];
     let wheel = built.wheel.file_name().context("a wheel is a file")?.to_string_lossy().into_owned();
     install(&built.wheel, &folder.join(&wheel), 0o644)?;
@@ -204,4 +201,316 @@ fn make_parent(file: &Path) -> anyhow::Result<()> {
     make_parent(parent)?;
     std::fs::create_dir(parent)?;
     Ok(std::fs::set_permissions(parent, std::fs::Permissions::from_mode(0o755))?)
+}
+
+/// The libraries of the package `libc6`.
+const OF_LIBC: [&str; 6] =
+    ["ld-linux-x86-64.so.2", "libc.so.6", "libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1"];
+
+/// The library of the package `libgcc-s1`.
+const OF_GCC: &str = "libgcc_s.so.1";
+
+/// A version of glibc, such as 2.31.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Version(u32, u32);
+
+impl std::fmt::Display for Version {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}.{}", self.0, self.1)
+    }
+}
+
+/// What a binary needs of a system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Needs {
+    /// The oldest glibc that has all symbols.
+    glibc: Version,
+    /// GCC's library, which most systems have and a build with zig does not need.
+    gcc: bool,
+}
+
+impl Needs {
+    /// Of a binary.
+    ///
+    /// # Errors
+    /// It needs a library that not every system has.
+    fn of(sh: &Shell, binary: &Path) -> anyhow::Result<Self> {
+        let headers = cmd!(sh, "objdump --private-headers {binary}").quiet().read()?;
+        let libraries: Vec<&str> =
+            headers.lines().filter_map(|line| Some(line.trim().strip_prefix("NEEDED")?.trim())).collect();
+        let is_known = |library: &&str| OF_LIBC.contains(library) || *library == OF_GCC;
+        if let Some(other) = libraries.iter().find(|library| !is_known(library)) {
+            anyhow::bail!("{} needs {other}, which not every system has", binary.display());
+        }
+        let symbols = cmd!(sh, "objdump --dynamic-syms {binary}").quiet().read()?;
+        let glibc = versions(&symbols).last().copied();
+        let glibc = glibc.with_context(|| format!("{} names no glibc", binary.display()))?;
+        Ok(Self { glibc, gcc: libraries.contains(&OF_GCC) })
+    }
+
+    /// As the control file of a Debian package lists it.
+    fn packages(self) -> String {
+        let gcc = if self.gcc { ", libgcc-s1" } else { "" };
+        format!("libc6 (>= {}){gcc}", self.glibc)
+    }
+}
+
+/// Every version of glibc that a list of symbols names.
+fn versions(symbols: &str) -> BTreeSet<Version> {
+    let named = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
+        let number = rest.split(|c: char| !c.is_ascii_digit() && c != '.').next()?;
+        let mut parts = number.split('.').map(str::parse);
+        Some(Version(parts.next()?.ok()?, parts.next()?.ok()?))
+    });
+    named.collect()
+}
+
+/// How the names of licence files begin.
+const LICENCE_FILES: [&str; 5] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UNLICENSE"];
+/// Folders of C code inside of crates, which has licences of its own.
+const C_CODE: [&str; 2] = ["zstd", "sqlite3"];
+
+/// All notices as one Markdown text, each distinct text once.
+fn notices(sh: &Shell) -> anyhow::Result<String> {
+    let mut holders: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut overview = String::new();
+    for Crate { name, licence, folder } in crates(sh)? {
+        let texts = licence_texts(&folder)?;
+        let lack = if texts.is_empty() { " (its authors publish no text with it)" } else { "" };
+        overview += &format!("- {name}: {licence}{lack}\n");
+        for text in texts {
+            holders.entry(text).or_default().insert(name.clone());
+        }
+    }
+    let page = root().join("web/dist/licenses.md");
+    let page =
+        std::fs::read_to_string(&page).with_context(|| format!("could not read {}", page.display()))?;
+    let mut text = format!(
+        "# Third-party software\n\nThe program contains these crates, under these licences:\n\n{overview}"
+    );
+    for (licence, names) in holders {
+        let names: Vec<String> = names.into_iter().collect();
+        text += &format!("\n## {}\n\n{}\n", names.join(", "), licence.trim_end());
+    }
+    Ok(format!("{text}\n# Software in the pages of reports\n\n{}\n", page.trim_end()))
+}
+
+struct Crate {
+    name: String,
+    licence: String,
+    folder: PathBuf,
+}
+
+/// All crates that are linked, other than our own.
+fn crates(sh: &Shell) -> anyhow::Result<Vec<Crate>> {
+    let tree =
+        cmd!(sh, "cargo tree --locked --package likenew --edges normal,no-proc-macro --target {TRIPLE}")
+            .args(["--prefix", "none", "--format", "{p}"])
+            .quiet()
+            .read()?;
+    let linked: BTreeSet<(&str, &str)> = tree
+        .lines()
+        .filter_map(|line| {
+            let mut words = line.split(' ');
+            Some((words.next()?, words.next()?.strip_prefix('v')?))
+        })
+        .collect();
+    let metadata =
+        cmd!(sh, "cargo metadata --locked --format-version 1 --filter-platform {TRIPLE}").quiet().read()?;
+    let metadata: Value = serde_json::from_str(&metadata)?;
+    let packages = metadata["packages"].as_array().context("cargo lists no packages")?;
+    let mut crates = Vec::new();
+    for package in packages.iter().filter(|package| !package["source"].is_null()) {
+        let field = |name: &str| package[name].as_str().unwrap_or_default();
+        if linked.contains(&(field("name"), field("version"))) {
+            crates.push(Crate {
+                name: format!("{} {}", field("name"), field("version")),
+                licence: field("license").to_owned(),
+                folder: Path::new(field("manifest_path"))
+                    .parent()
+                    .context("a manifest lies in a folder")?
+                    .to_owned(),
+            });
+        }
+    }
+    crates.sort_by(|a, b| a.name.cmp(&b.name));
+    anyhow::ensure!(crates.len() > 100, "only {} crates were found", crates.len());
+    Ok(crates)
+}
+
+/// The texts of all licence files of a crate.
+fn licence_texts(folder: &Path) -> anyhow::Result<Vec<String>> {
+    let folders = std::iter::once(folder.to_owned()).chain(C_CODE.iter().map(|name| folder.join(name)));
+    let mut texts = Vec::new();
+    for folder in folders.filter(|folder| folder.is_dir()) {
+        for entry in std::fs::read_dir(folder)? {
+            let path = entry?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+            if path.is_file() && LICENCE_FILES.iter().any(|start| name.starts_with(start)) {
+                texts.push(std::fs::read_to_string(&path)?.replace("\r\n", "\n"));
+            }
+        }
+    }
+    Ok(texts)
+}
+
+/// Writes them into a folder below this one.
+fn write_pages(sh: &Shell, binary: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    let pages = folder.join("pages");
+    cmd!(sh, "{binary} help --write {pages}").quiet().ignore_stdout().run()?;
+    Ok(pages)
+}
+
+/// Where a package says what it is.
+const DOCUMENTS: &str = "usr/share/doc/likenew";
+
+/// `likenew_VERSION_amd64.deb`.
+fn deb(sh: &Shell, contents: &Contents, staging: &Path, folder: &Path) -> anyhow::Result<String> {
+    install(&contents.binary, &staging.join("usr/bin/likenew"), 0o755)?;
+    install_pages(sh, contents, staging)?;
+    let units = root().join("contrib/systemd");
+    if units.is_dir() {
+        // Where every release of Debian looks. Nothing enables them.
+        install_all(&units, &staging.join("lib/systemd/system"))?;
+    }
+    documents(sh, contents, staging)?;
+
+    let control = control(sh, contents, staging)?;
+    write(&staging.join("DEBIAN/control"), control.as_bytes())?;
+    write(&staging.join("DEBIAN/md5sums"), checksums(sh, staging)?.as_bytes())?;
+    let file = format!("likenew_{}_amd64.deb", contents.version);
+    let package = folder.join(&file);
+    // xz: dpkg of Debian 11 reads no zstd.
+    cmd!(sh, "dpkg-deb --root-owner-group -Zxz --build {staging} {package}")
+        .env("SOURCE_DATE_EPOCH", &contents.commit_time_s)
+        .ignore_stdout()
+        .quiet()
+        .run()?;
+    Ok(file)
+}
+
+/// Manual pages, packed, and completions where each shell looks for them.
+fn install_pages(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<()> {
+    let man = staging.join("usr/share/man");
+    install_all(&contents.pages.join("man"), &man)?;
+    for entry in walkdir::WalkDir::new(&man) {
+        let entry = entry?;
+        if entry.file_type().is_file() {
+            compress(sh, entry.path())?;
+        }
+    }
+    let completions = contents.pages.join("completions");
+    for (shell, folder) in [
+        ("bash", "bash-completion/completions"),
+        ("zsh", "zsh/vendor-completions"),
+        ("fish", "fish/vendor_completions.d"),
+    ] {
+        install_all(&completions.join(shell), &staging.join("usr/share").join(folder))?;
+    }
+    Ok(())
+}
+
+/// What it is, under which licences, and what changed.
+fn documents(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<()> {
+    let folder = staging.join(DOCUMENTS);
+    write(&folder.join("copyright"), copyright()?.as_bytes())?;
+    write(&folder.join("THIRD-PARTY.md"), contents.notices.as_bytes())?;
+    compress(sh, &folder.join("THIRD-PARTY.md"))?;
+    install(&root().join("README.md"), &folder.join("README.md"), 0o644)?;
+    install(&root().join("CHANGELOG.md"), &folder.join("CHANGELOG.md"), 0o644)?;
+    compress(sh, &folder.join("CHANGELOG.md"))?;
+    let time = format!("@{}", contents.commit_time_s);
+    let date = cmd!(sh, "date --utc --rfc-email --date {time}").env("LC_ALL", "C").quiet().read()?;
+    let changelog = format!(
+        "likenew ({}) unstable; urgency=medium\n\n  * The changes are in CHANGELOG.md.gz.\n\n -- {MAINTAINER}  {date}\n",
+        contents.version
+    );
+    write(&folder.join("changelog"), changelog.as_bytes())?;
+    compress(sh, &folder.join("changelog"))
+}
+
+/// Who answers for the package; the domain is one that cannot exist, until there is an address.
+const MAINTAINER: &str = "Likenew maintainers <maintainers@likenew.invalid>";
+
+fn control(sh: &Shell, contents: &Contents, staging: &Path) -> anyhow::Result<String> {
+    let depends = Needs::of(sh, &contents.binary)?.packages();
+    let kib = cmd!(sh, "du --summarize --apparent-size --block-size=1K {staging}").quiet().read()?;
+    let kib = kib.split_whitespace().next().unwrap_or_default();
+    Ok(format!(
+        "Package: likenew\n\
+         Version: {}\n\
+         Architecture: amd64\n\
+         Maintainer: {MAINTAINER}\n\
+         Installed-Size: {kib}\n\
+         Depends: {depends}\n\
+         Suggests: fio, smartmontools\n\
+         Section: utils\n\
+         Priority: optional\n\
+         Description: finds out whether a drive is slow, why, and what restores it\n \
+         Likenew measures folders, files, block devices and simulated drives. It says\n \
+         how far a drive has fallen from its first day, which cause is the likely one,\n \
+         and which command restores it, and proves what it restored.\n \
+         .\n \
+         It writes only temporary files in free space, and only reads existing files and\n \
+         block devices, unless their owner consents to losing what they hold.\n",
+        contents.version
+    ))
+}
+
+fn copyright() -> anyhow::Result<String> {
+    let paragraph = |file: &str| -> anyhow::Result<String> {
+        let text = std::fs::read_to_string(root().join(file))?;
+        let lines = text.trim_end().lines();
+        Ok(lines
+            .map(|line| if line.trim().is_empty() { " .\n".to_owned() } else { format!(" {line}\n") })
+            .collect())
+    };
+    Ok(format!(
+        "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/\n\
+         Upstream-Name: likenew\n\
+         Comment: The licences of all software that the program contains are in THIRD-PARTY.md.gz.\n\n\
+         Files: *\n\
+         Copyright: The Likenew contributors\n\
+         License: Expat or Apache-2.0\n\n\
+         License: Expat\n{}\n\
+         License: Apache-2.0\n On Debian systems, the text of the Apache License 2.0 is in\n \
+         /usr/share/common-licenses/Apache-2.0.\n",
+        paragraph("LICENSE-MIT")?
+    ))
+}
+
+/// The MD5 sum of each installed file, which `dpkg --verify` compares.
+fn checksums(sh: &Shell, staging: &Path) -> anyhow::Result<String> {
+    let mut files: Vec<String> = Vec::new();
+    for entry in walkdir::WalkDir::new(staging) {
+        let entry = entry?;
+        let name = entry.path().strip_prefix(staging)?.display().to_string();
+        if entry.file_type().is_file() && !name.starts_with("DEBIAN/") {
+            files.push(name);
+        }
+    }
+    files.sort();
+    let _inside = sh.push_dir(staging);
+    Ok(cmd!(sh, "md5sum {files...}").quiet().read()? + "\n")
+}
+
+/// Replaces a file by a packed one, without its name and time in it.
+fn compress(sh: &Shell, file: &Path) -> anyhow::Result<()> {
+    Ok(cmd!(sh, "gzip -9 --no-name {file}").quiet().run()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_as_numbers() {
+        let symbols = "0000 DF *UND* 0000 (GLIBC_2.9) pipe2\n0000 DF *UND* 0000 (GLIBC_2.28) statx\n\
+                       0000 DF *UND* 0000 (GLIBC_2.2.5) read\n0000 DF *UND* 0000 (GLIBC_PRIVATE) x";
+        assert_eq!(
+            versions(symbols).into_iter().collect::<Vec<_>>(),
+            [Version(2, 2), Version(2, 9), Version(2, 28)]
+        );
+        assert!(Version(2, 9) < Version(2, 31));
+    }
 }

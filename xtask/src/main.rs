@@ -12,12 +12,9 @@ mod demo;
 mod dist;
 mod dist_test;
 mod fuzz;
-mod guest_kernel;
 mod lines;
-mod messages;
 mod packages;
 mod python;
-mod python_tools;
 mod tests;
 mod tidy;
 mod web;
@@ -88,8 +85,8 @@ fn main() -> anyhow::Result<()> {
         Task::Test(options) => tests::run(&options),
         Task::TestTimes => tests::write_times(),
         Task::Lines => lines::print(),
-        Task::Messages => messages::run(),
-        Task::GuestKernel => guest_kernel::bring_if_possible(),
+        Task::Messages => messages(),
+        Task::GuestKernel => packages::bring_if_possible(),
         Task::Contrib => contrib::check(),
         Task::Demo => demo::run(),
         Task::Dist(options) => dist::run(&options),
@@ -110,6 +107,20 @@ fn main() -> anyhow::Result<()> {
 fn bench(arguments: &[OsString]) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     Ok(cmd!(sh, "cargo run --release --quiet --package likenew-bench -- {arguments...}").quiet().run()?)
+}
+
+/// Writes what the program says into `docs/messages/` and its documents into `schema/examples/`: runs the tests that compare these
+/// files, and lets them write instead.
+fn messages() -> anyhow::Result<()> {
+    let sh = Shell::new()?;
+    sh.change_dir(root());
+    // Removes old messages that are no longer said.
+    sh.remove_path("docs/messages")?;
+    cmd!(sh, "cargo test --quiet --package likenew --test cli -- messages scenarios examples")
+        .env("LIKENEW_UPDATE_MESSAGES", "1")
+        .run()?;
+    println!("docs/messages and schema/examples are written: read what changed with git diff");
+    Ok(())
 }
 
 /// Where cargo builds.

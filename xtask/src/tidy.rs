@@ -1,15 +1,11 @@
 //! Rules of the project that no compiler checks.
 
 mod circles;
-mod features;
-mod guarantees;
-mod imports;
-mod links;
 mod literals;
-mod phrases;
+mod manifests;
+mod pages;
 mod prose;
-mod sizes;
-mod words;
+mod sources;
 
 use std::path::{Path, PathBuf};
 
@@ -21,15 +17,15 @@ use crate::root;
 /// Checks everything and prints the violations.
 pub(crate) fn run() -> anyhow::Result<()> {
     let root = root();
-    let mut violations = imports::violations(&root)?;
-    violations.extend(features::violations(&root)?);
+    let mut violations = manifests::wrong_imports(&root)?;
+    violations.extend(manifests::leaked_features(&root)?);
     violations.extend(circles::violations(&root, &sources(&root))?);
-    violations.extend(sizes::violations(&root, &sources(&root))?);
-    violations.extend(words::violations(&root, &sources(&root))?);
-    violations.extend(links::violations(&root)?);
-    violations.extend(phrases::violations(&root)?);
-    violations.extend(prose::violations(&root)?);
-    violations.extend(guarantees::violations(&root, &sources(&root))?);
+    violations.extend(sources::long_functions(&root, &sources(&root))?);
+    violations.extend(sources::refused_words(&root, &sources(&root))?);
+    violations.extend(pages::broken_links(&root)?);
+    violations.extend(prose::refused_phrases(&root)?);
+    violations.extend(prose::stray_sentences(&root)?);
+    violations.extend(pages::unkept_guarantees(&root, &sources(&root))?);
     violations.extend(leftovers(&root));
     if violations.is_empty() {
         println!("tidy: no violations");

@@ -9,9 +9,8 @@ use likenew_core::segment::Stop;
 
 use crate::error::ArchiveError;
 use crate::folder;
-use crate::machine::Machine;
-use crate::record::{Header, Record};
-use crate::run::{PLAN, Run};
+use crate::folder::Machine;
+use crate::run::{Header, PLAN, Record, Run};
 
 /// A folder of runs.
 #[derive(Clone, Debug)]

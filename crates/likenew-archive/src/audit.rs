@@ -12,7 +12,7 @@ use likenew_core::input::{self, RECORD, RECORDS};
 use serde::{Deserialize, Serialize};
 
 use crate::error::ArchiveError;
-use crate::lines::readable;
+use crate::folder::readable;
 use crate::wording;
 
 /// The version of the lines that this program writes, and the newest that it reads.

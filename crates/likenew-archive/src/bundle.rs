@@ -19,9 +19,8 @@ use sha2::Sha256;
 
 use crate::archive::{Archive, run_name};
 use crate::error::ArchiveError;
-use crate::record::Record;
-use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, SEGMENTS};
-use crate::sample_reader::SampleReader;
+use crate::run::{FINDINGS, MACHINE, OBSERVATIONS, PLAN, Record, SEGMENTS};
+use crate::samples::SampleReader;
 use crate::{folder, wording};
 
 /// An exported run. Samples are the bulk of it: 4 GiB hold some hundred million I/Os.

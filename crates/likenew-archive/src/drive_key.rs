@@ -14,10 +14,9 @@ use likenew_core::probe::{Observation, ProbeResult};
 use sha2::{Digest as _, Sha256};
 
 use crate::error::ArchiveError;
-use crate::lines;
-use crate::machine::Machine;
-use crate::record::Record;
-use crate::run::OBSERVATIONS;
+use crate::folder;
+use crate::folder::Machine;
+use crate::run::{OBSERVATIONS, Record};
 
 /// How a drive is reached. Metrics of one way are no baseline of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,7 +121,7 @@ impl DriveSignature {
     /// # Errors
     /// Its observations are damaged.
     pub fn read(folder: &Path, machine: &Machine) -> Result<Option<Self>, ArchiveError> {
-        let observations = lines::read(&folder.join(OBSERVATIONS), &mut Vec::new())?.unwrap_or_default();
+        let observations = folder::read(&folder.join(OBSERVATIONS), &mut Vec::new())?.unwrap_or_default();
         Ok(Self::new(&machine.identity, facts(&observations)))
     }
 

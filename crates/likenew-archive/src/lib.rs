@@ -28,14 +28,8 @@ mod bundle;
 mod drive_key;
 mod error;
 mod folder;
-mod lines;
-mod live;
-mod machine;
-mod record;
 mod run;
-mod sample_columns;
-mod sample_reader;
-mod sample_writer;
+mod samples;
 mod wording;
 
 pub use archive::{Archive, Entry};
@@ -46,9 +40,6 @@ pub use audit::{
 pub use bundle::{BUNDLE, ExportKey, export, import};
 pub use drive_key::{AccessClass, DriveSignature, keys_by_place, place_key};
 pub use error::ArchiveError;
-pub use live::{LiveWriter, read_live};
-pub use machine::{Machine, SCHEMA, Settings};
-pub use record::{Header, Record};
-pub use run::{Run, sample_files};
-pub use sample_reader::SampleReader;
-pub use sample_writer::{SampleRecorder, SampleWriter};
+pub use folder::{LiveWriter, Machine, SCHEMA, Settings, read_live};
+pub use run::{Header, Record, Run, sample_files};
+pub use samples::{SampleReader, SampleRecorder, SampleWriter};

@@ -1,20 +1,22 @@
-//! A run that is being written.
+//! A run that is being written, and one that is read.
 
 use std::fs::TryLockError;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use likenew_core::counters::FlashCounters;
 use likenew_core::findings::Findings;
+use likenew_core::input::{self, Kind};
 use likenew_core::probe::Observation;
-use likenew_core::procedure::Plan;
+use likenew_core::procedure::{Evidence, PastStep, Plan, history};
 use likenew_core::segment::Segment;
+use likenew_core::validation::check_all;
+use serde::Deserialize;
 
-use crate::error::ArchiveError;
-use crate::lines::{Lines, readable};
-use crate::live::LiveWriter;
-use crate::machine::{Machine, PLAN_SCHEMA, SCHEMA, check_schema};
-use crate::sample_writer::SampleWriter;
-use crate::{folder, wording};
+use super::error::ArchiveError;
+use super::folder::{Lines, LiveWriter, Machine, PLAN_SCHEMA, SCHEMA, check_schema, readable};
+use super::samples::SampleWriter;
+use super::{folder, wording};
 
 pub(crate) const PLAN: &str = "plan.toml";
 pub(crate) const MACHINE: &str = "machine.json";
@@ -151,4 +153,155 @@ fn readable_plan(plan: &Plan) -> Result<String, String> {
         Ok(_) => Err(wording::READS_BACK_DIFFERENTLY.to_owned()),
         Err(error) => Err(error.to_string()),
     }
+}
+
+/// The plan and the machine of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Header {
+    /// The plan.
+    pub plan: Plan,
+    /// The target, the program, and when.
+    pub machine: Machine,
+}
+
+/// Everything in a run folder but the single I/Os.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The folder.
+    pub path: PathBuf,
+    /// The plan and the machine of a run.
+    pub header: Header,
+    /// What was measured, oldest first.
+    pub segments: Vec<Segment>,
+    /// What probes found, oldest first.
+    pub observations: Vec<Observation>,
+    /// The findings, if the run got that far.
+    pub findings: Option<Findings>,
+    /// What is missing or was left out, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Header {
+    /// Reads `plan.toml` and `machine.json` of a run folder.
+    ///
+    /// # Errors
+    /// It is not a run folder, has a newer schema, or is damaged.
+    pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
+        let path = folder.join(PLAN);
+        let text = read(folder, PLAN, input::PLAN)?;
+        let version: Version =
+            toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
+        check_schema(&path, version.schema, PLAN_SCHEMA)?;
+        let plan = toml::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
+
+        let path = folder.join(MACHINE);
+        let text = read(folder, MACHINE, input::MACHINE)?;
+        let version: Version =
+            serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
+        check_schema(&path, version.schema, SCHEMA)?;
+        let machine =
+            serde_json::from_str(&text).map_err(|error| ArchiveError::damaged_file(&path, None, error))?;
+        Ok(Self { plan, machine })
+    }
+}
+
+impl Record {
+    /// Reads a run folder.
+    ///
+    /// # Errors
+    /// It is not a run folder, has a newer schema, or is damaged in a file that cannot be made again.
+    pub fn open(folder: &Path) -> Result<Self, ArchiveError> {
+        let header = Header::open(folder)?;
+        let mut notes = Vec::new();
+        let segments = folder::read(&folder.join(SEGMENTS), &mut notes)?;
+        let segments: Vec<Segment> = segments.ok_or_else(|| ArchiveError::not_a_run(folder, SEGMENTS))?;
+        check(&folder.join(SEGMENTS), segments.iter().map(Segment::check))?;
+        let mut observations: Vec<Observation> =
+            folder::read(&folder.join(OBSERVATIONS), &mut notes)?.unwrap_or_default();
+        check(&folder.join(OBSERVATIONS), observations.iter().map(Observation::check))?;
+        // An observation made after a workload whose record was cut off is dropped with it.
+        observations.retain(|observation| observation.after <= segments.len());
+        let findings = read_findings(folder, &mut notes);
+        let (geometry, identity) = (&header.machine.geometry, &header.machine.identity);
+        check_all(geometry, identity, &segments)
+            .map_err(|reason| ArchiveError::damaged_file(folder, None, reason))?;
+        Ok(Self { path: folder.to_owned(), header, segments, observations, findings, notes })
+    }
+
+    /// The evidence for a procedure. A simulated drive's counters are those after the last workload or probe.
+    pub fn evidence(&self) -> Evidence {
+        let mut identity = self.header.machine.identity.clone();
+        identity.accounting = last_counters(&self.segments, &self.observations).or(identity.accounting);
+        let (plan, geometry) = (self.header.plan.clone(), self.header.machine.geometry.clone());
+        let (segments, observations) = (self.segments.clone(), self.observations.clone());
+        Evidence { segments, observations, ..Evidence::new(plan, identity, geometry) }
+    }
+
+    /// The same, but moves the measurements instead of copying them: this has none of them afterward.
+    pub fn take_evidence(&mut self) -> Evidence {
+        let (segments, observations) =
+            (std::mem::take(&mut self.segments), std::mem::take(&mut self.observations));
+        let mut taken = self.evidence();
+        taken.identity.accounting = last_counters(&segments, &observations).or(taken.identity.accounting);
+        Evidence { segments, observations, ..taken }
+    }
+
+    /// Stores the findings when the run was judged again.
+    ///
+    /// # Errors
+    /// It could not be written.
+    pub fn conclude(&self, findings: &Findings) -> Result<(), ArchiveError> {
+        conclude(&self.path, findings)
+    }
+
+    /// The files with the single I/Os of this run, in the order they were written; none if none were kept.
+    pub fn sample_files(&self) -> Vec<PathBuf> {
+        let names = std::iter::once("samples.parquet".to_owned())
+            .chain((2u64..).map(|number| format!("samples-{number}.parquet")));
+        names.map(|name| self.path.join(name)).take_while(|path| path.exists()).collect()
+    }
+}
+
+/// The counters of a simulated drive at the end.
+fn last_counters(segments: &[Segment], observations: &[Observation]) -> Option<FlashCounters> {
+    let counters = history(segments, observations).filter_map(|history| match history {
+        PastStep::Segment(segment) => segment.accounting,
+        PastStep::Observation(observation) => observation.accounting,
+    });
+    counters.last()
+}
+
+/// Fails at the first line whose numbers cannot have been measured.
+fn check(path: &Path, lines: impl Iterator<Item = Result<(), String>>) -> Result<(), ArchiveError> {
+    let mut lines = lines.enumerate();
+    lines.try_for_each(|(index, line)| {
+        line.map_err(|reason| ArchiveError::damaged_file(path, Some(index + 1), reason))
+    })
+}
+
+/// The one field that every schema has.
+#[derive(Deserialize)]
+struct Version {
+    schema: Option<u64>,
+}
+
+fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, ArchiveError> {
+    let path = folder.join(name);
+    let text = folder::input(&path, kind).and_then(|file| input::text(input::read_file(file, kind)?));
+    text.map_err(|error| match error {
+        error if error.is_missing() => ArchiveError::not_a_run(folder, name),
+        error => ArchiveError::input(&path, None)(error),
+    })
+}
+
+/// Findings can be computed again, so damage to them must not block access to the evidence.
+fn read_findings(folder: &Path, notes: &mut Vec<String>) -> Option<Findings> {
+    let path = folder.join(FINDINGS);
+    let read = folder::input(&path, input::FINDINGS).and_then(|file| input::read_file(file, input::FINDINGS));
+    let text = match read {
+        Err(error) if error.is_missing() => return None,
+        text => text.map_err(|error| error.to_string()),
+    };
+    let findings = text.and_then(|text| serde_json::from_slice(&text).map_err(|error| error.to_string()));
+    findings.inspect_err(|reason| notes.push(wording::findings_ignored(FINDINGS, reason, folder))).ok()
 }

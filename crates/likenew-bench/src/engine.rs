@@ -11,7 +11,7 @@ use likenew_core::workload::Until;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::nop::Nop;
 use likenew_real::open::{Options as OpenOptions, open};
-use likenew_run::calibrate::calibrate;
+use likenew_run::run::calibrate;
 
 use crate::case_run::{self, peak_memory_of};
 use crate::fio::{self, FioResult, Setting};

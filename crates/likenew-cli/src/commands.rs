@@ -153,7 +153,7 @@ fn fit<T>(
         (Unfit::Because(sentence), _) => Failure::Usage(sentence),
         (Unfit::UnknownSize, failure) => failure.expect("that is why it is unknown"),
         (Unfit::ReadOnly, _) => {
-            with_op_read_hint(target.refuse_writing().expect_err("nothing was agreed to"))
+            with_op_read_hint(target.refuse_writing().err().expect("nothing was agreed to"))
         }
     })
 }

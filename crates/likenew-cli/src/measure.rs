@@ -8,7 +8,7 @@ mod writes;
 use std::ops::ControlFlow;
 
 use likenew_core::procedure::Plan;
-use likenew_metrics::Attempt;
+use likenew_history::metrics::Attempt;
 use likenew_real::drive_lock::DriveLock;
 use outcome::Outcome;
 use serde::Serialize;

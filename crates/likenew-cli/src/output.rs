@@ -15,7 +15,7 @@ use likenew_core::io::Sample;
 use likenew_core::procedure::Plan;
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
-use likenew_metrics::Attempt;
+use likenew_history::metrics::Attempt;
 use likenew_report::document::{COMPARISON, Document, SCHEMA};
 use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;

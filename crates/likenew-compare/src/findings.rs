@@ -5,10 +5,8 @@ use likenew_core::findings::{
 };
 use likenew_core::row;
 
-use crate::compared_run::ComparedRun;
-use crate::pairing::ratio_of;
-use crate::speed::speeds;
-use crate::speed_ratio::{Difference, SpeedRatio};
+use crate::speed::{ratio_of, speeds};
+use crate::speed_ratio::{ComparedRun, Difference, SpeedRatio};
 use crate::wording;
 
 /// The table and the series of a comparison.

@@ -3,13 +3,10 @@
 //! [`compare`] takes the findings of runs of one procedure and makes findings of its own: a sentence for each later run against
 //! the first, and a table of speeds with their ratios and intervals.
 
-mod compared_run;
 mod findings;
-mod pairing;
 mod speed;
 mod speed_ratio;
 mod wording;
 
-pub use compared_run::ComparedRun;
 pub use findings::compare;
-pub use speed_ratio::Difference;
+pub use speed_ratio::{ComparedRun, Difference};

@@ -1,5 +1,10 @@
-//! The ratio of two speeds, and what its interval says.
+//! A run as a comparison needs it, the ratio of two speeds, and what its interval says.
 
+use indexmap::IndexMap;
+use likenew_core::drive::Kind;
+use likenew_core::findings::Row;
+use likenew_core::procedure::Plan;
+use likenew_restoring::check::CheckHistory;
 use serde::Serialize;
 
 /// Speeds are the same if they differ by no more than this for certain, as a ratio. Chosen: nobody notices 5% at work.
@@ -45,5 +50,31 @@ impl SpeedRatio {
     /// Half as fast is as large a change as twice as fast.
     pub(crate) fn size(&self) -> f64 {
         self.ratio.ln().abs()
+    }
+}
+
+/// A run beside others.
+#[derive(Clone, Copy, Debug)]
+pub struct ComparedRun<'a> {
+    /// A letter, or a short label.
+    pub name: &'a str,
+    /// What was measured, and how.
+    pub plan: &'a Plan,
+    /// The kind of its target.
+    pub kind: Kind,
+    /// Whether a hypervisor provides the drive.
+    pub is_virtual: bool,
+    /// The tables of its findings.
+    pub tables: &'a IndexMap<String, Vec<Row>>,
+}
+
+impl ComparedRun<'_> {
+    /// By how much the same run would differ if it were made again, as a standard deviation of logarithms, beyond what it shows
+    /// within itself. A simulated drive repeats exactly.
+    pub(crate) fn scatter(&self) -> f64 {
+        match self.kind {
+            Kind::Simulated | Kind::Nop => 0.0,
+            Kind::Folder | Kind::File | Kind::Device => CheckHistory::assumed(self.is_virtual),
+        }
     }
 }

@@ -5,8 +5,7 @@ use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, with_range};
 use likenew_core::units::Number;
 use serde_json::Value;
 
-use crate::compared_run::ComparedRun;
-use crate::speed_ratio::{Difference, SAME_WITHIN, SpeedRatio};
+use crate::speed_ratio::{ComparedRun, Difference, SAME_WITHIN, SpeedRatio};
 
 pub(crate) const CHART: &str = "Speeds compared";
 pub(crate) const CHART_X: &str = "speed";

@@ -285,11 +285,9 @@ pub trait Procedure {
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
-    fn run(&self, _steps: &mut Steps<'_>) -> Result<Findings, String> {
-        unreachable!("a procedure has this, or both `next` and `judge`")
-    }
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String>;
 
-    /// What to run next; [`crate::dry_run`] estimates it beforehand.
+    /// What to run next, as [`Self::run`] asks for it; [`crate::dry_run`] estimates it beforehand.
     ///
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
@@ -299,7 +297,7 @@ pub trait Procedure {
         Ok(steps.next.unwrap_or(Step::Done))
     }
 
-    /// What the evidence says; it may be incomplete.
+    /// What the evidence says, as [`Self::run`] concludes; it may be incomplete.
     fn judge(&self, evidence: &Evidence) -> Findings {
         self.run(&mut Steps::new(evidence, false)).unwrap_or_else(|reason| Findings {
             summary: wording::nothing_measured(&reason),

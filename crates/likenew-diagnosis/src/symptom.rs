@@ -1,6 +1,9 @@
-//! What is wrong, before any cause.
+//! What is wrong, before any cause; and the rates that drives are sold and remembered by, with what they are
+//! compared with.
 
-use super::Metric;
+use likenew_core::io::Op;
+use likenew_core::quantity::{Iops, Rate};
+use serde::{Deserialize, Serialize};
 
 /// A measurement that needs an explanation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -122,6 +125,155 @@ impl Symptom {
     }
 }
 
+/// A rate with a reference. More is better; for random I/O it is a number per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Metric {
+    /// Bytes a second of sequential reads.
+    SequentialRead,
+    /// Bytes a second of sequential writes, before any cache is full.
+    SequentialWrite,
+    /// Bytes a second at the end of all sequential writes.
+    SustainedWrite,
+    /// 4 KiB random reads a second at queue depth 1.
+    RandomRead,
+    /// 4 KiB random writes a second at queue depth 1.
+    RandomWrite,
+    /// 4 KiB random reads a second at queue depth 32.
+    RandomReadQd32,
+}
+
+impl Metric {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::SequentialRead,
+        Self::SequentialWrite,
+        Self::SustainedWrite,
+        Self::RandomRead,
+        Self::RandomWrite,
+        Self::RandomReadQd32,
+    ];
+
+    /// The operation.
+    pub fn op(self) -> Op {
+        match self {
+            Self::SequentialRead | Self::RandomRead | Self::RandomReadQd32 => Op::Read,
+            Self::SequentialWrite | Self::SustainedWrite | Self::RandomWrite => Op::Write,
+        }
+    }
+
+    /// Its unit: `bytes/s`, or `1/s` for I/Os.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Self::SequentialRead | Self::SequentialWrite | Self::SustainedWrite => "bytes/s",
+            Self::RandomRead | Self::RandomWrite | Self::RandomReadQd32 => "1/s",
+        }
+    }
+
+    /// As a noun: `sustained write`.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::SequentialRead => "sequential read",
+            Self::SequentialWrite => "sequential write",
+            Self::SustainedWrite => "sustained write",
+            Self::RandomRead => "4K random read",
+            Self::RandomWrite => "4K random write",
+            Self::RandomReadQd32 => "4K random read QD32",
+        }
+    }
+
+    /// As the subject of a sentence: `sustained writes`.
+    pub fn plural(self) -> &'static str {
+        match self {
+            Self::SequentialRead => "sequential reads",
+            Self::SequentialWrite => "sequential writes",
+            Self::SustainedWrite => "sustained writes",
+            Self::RandomRead => "4K random reads",
+            Self::RandomWrite => "4K random writes",
+            Self::RandomReadQd32 => "4K random reads at QD32",
+        }
+    }
+
+    /// A value in its usual form: `77.2 MB/s`, `4,940 IOPS`.
+    pub fn format_value(self, value: f64) -> String {
+        match self {
+            Self::SequentialRead | Self::SequentialWrite | Self::SustainedWrite => Rate(value).to_string(),
+            Self::RandomRead | Self::RandomWrite | Self::RandomReadQd32 => Iops(value).to_string(),
+        }
+    }
+}
+
+/// Where a reference comes from, most telling first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// The earliest kept check of the same drive.
+    Baseline,
+    /// The same simulated drive, new, in the same check.
+    Simulated,
+    /// Its data sheet.
+    Advertised,
+    /// A simulated drive of the model that a real drive reports, in the same check: a model of a model, so it
+    /// is used only if the data sheet has no value.
+    SimulatedModel,
+    /// The rate of the link: nothing can be faster, and few drives are as fast. It follows from facts, so no plan
+    /// gives it.
+    #[serde(skip_deserializing)]
+    Link,
+}
+
+impl Origin {
+    /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
+    /// conditions, a link carries more than any drive moves, and a simulated drive differs from itself when new
+    /// only by what it holds. A simulation of a real drive knows neither its firmware nor which part of a disk a
+    /// folder is in, and the outer tracks hold twice as much as the inner ones.
+    pub fn share_least(self) -> f64 {
+        match self {
+            Self::Baseline => 0.85,
+            Self::Simulated => 0.8,
+            Self::Advertised => 0.7,
+            Self::SimulatedModel => 0.5,
+            Self::Link => 0.3,
+        }
+    }
+
+    /// The words after "26% of".
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Baseline => "its baseline",
+            Self::Simulated => "new",
+            Self::Advertised => "its rated speed",
+            Self::SimulatedModel => "a simulated new drive of its model",
+            Self::Link => "the link limit",
+        }
+    }
+
+    /// The heading of a column of such values.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::Baseline => "baseline",
+            Self::Simulated => "when new",
+            Self::Advertised => "rated",
+            Self::SimulatedModel => "new (simulated)",
+            Self::Link => "link limit",
+        }
+    }
+}
+
+/// The reference of a metric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reference {
+    /// Which metric.
+    pub metric: Metric,
+    /// Its origin.
+    pub origin: Origin,
+    /// In the unit of the metric.
+    pub value: f64,
+    /// How much the metric varies between checks of an unchanged drive: standard deviation of its logarithm.
+    /// 0 if the reference was not measured, or repeats exactly.
+    pub repeatability: f64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,5 +281,10 @@ mod tests {
     #[test]
     fn a_symptom_of_a_metric_names_it() {
         assert_eq!(Symptom::Below(Metric::SustainedWrite).title(), "slow sustained writes");
+    }
+
+    #[test]
+    fn a_value_has_its_usual_form() {
+        assert_eq!(Metric::RandomRead.format_value(4938.0), "4,940 IOPS");
     }
 }

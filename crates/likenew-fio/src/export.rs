@@ -1,18 +1,20 @@
 //! Workloads as a fio job file.
 
-mod error;
-mod section;
-mod wording;
-
+use std::fmt;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 use likenew_core::drive::Kind;
+use likenew_core::io::{DataClass, Op};
 use likenew_core::target::Geometry;
-use likenew_core::workload::Workload;
+use likenew_core::units::Nanos;
+use likenew_core::workload::{
+    Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload,
+};
 
-use crate::import::kind_of;
-pub use error::{ExportError, MissingFeature};
-use section::Section;
+use super::import::kind_of;
+use super::job::{NAME_BYTES_MAX, Part, encode};
+use super::wording;
 
 /// Stands for a file that is named when fio is started: fio replaces it by an environment variable.
 pub const FILENAME_LEFT_OPEN: &str = "${LIKENEW_FILE}";
@@ -84,6 +86,497 @@ randrepeat=0
 lat_percentiles=1
 clat_percentiles=0
 ";
+
+/// Why workloads cannot be written as a job file.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum ExportError {
+    /// There is nothing to export.
+    #[error("there is no workload to export")]
+    Nothing,
+    /// A workload does not fit the drive.
+    #[error("{0}")]
+    Unfit(String),
+    /// A workload asks for something that fio does not have.
+    #[error("workload \"{workload}\" cannot be expressed in fio: {feature}")]
+    NotExpressible {
+        /// Its name.
+        workload: String,
+        /// What fio does not have.
+        feature: MissingFeature,
+    },
+    /// A file name that a job file cannot contain.
+    #[error(
+        "\"{0}\" cannot stand in a fio job file, which gives \"#\", \";\", \"$\" and ends of lines a meaning of their own: \
+         rename it, or leave it open with {FILENAME_LEFT_OPEN}"
+    )]
+    Filename(String),
+}
+
+/// What a workload asks for and fio does not have, and what to use instead.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum MissingFeature {
+    /// A longer name.
+    #[error("its name is longer than {bytes_max} bytes")]
+    LongName {
+        /// Bytes of a name that fio keeps.
+        bytes_max: usize,
+    },
+    /// A trace at its times or faster by a factor.
+    #[error("it replays {trace}, and fio reads logs of its own (read_iolog) as fast or at their times alone")]
+    Replay {
+        /// The trace's file.
+        trace: String,
+    },
+    /// Trims within a file.
+    #[error("fio trims block devices only, and this is a file")]
+    TrimOnFile,
+    /// Flushes alone.
+    #[error("fio flushes between writes only and has no job of flushes")]
+    FlushesAlone,
+    /// A step that is shorter than an I/O, or of I/Os of several lengths.
+    #[error("fio skips bytes after each I/O, and these overlap or have several lengths")]
+    Stride,
+    /// More lengths of I/O.
+    #[error("fio mixes at most {lengths_max} lengths of I/O")]
+    ManyLengths {
+        /// Lengths that fio mixes.
+        lengths_max: usize,
+    },
+    /// A length whose share rounds to 0%.
+    #[error("fio knows whole percents, and one of its lengths is rarer than that")]
+    RareLength,
+    /// Streams side by side that end by a count or an amount.
+    #[error(
+        "jobs side by side can only end together by time, and it ends by a count or an amount: \
+         give until.elapsed, or one stream"
+    )]
+    CommonEnd,
+    /// Streams whose I/Os keep a proportion.
+    #[error("its streams take turns in exact proportions, and jobs of fio run each at its own pace")]
+    Proportions,
+    /// A rate in bytes that is too low or too high.
+    #[error("a pace of {bytes_per_s} bytes a second is not among fio's whole numbers, 1 to {max}")]
+    ByteRate {
+        /// The rate of reads, writes or trims.
+        bytes_per_s: f64,
+        /// The highest rate.
+        max: f64,
+    },
+    /// A rate in I/Os that is too low or too high.
+    #[error("a pace of {iops} IOPS is not among fio's whole numbers, 1 to {max}")]
+    Iops {
+        /// The rate of reads, writes or trims.
+        iops: f64,
+        /// The highest rate.
+        max: f64,
+    },
+}
+
+/// fio takes no more lengths than this in one `bssplit`.
+const LENGTHS_MAX: usize = 64;
+
+/// A section: its name, comments on options that only come close, and its options in the order of the file.
+struct Section {
+    name: String,
+    comments: Vec<String>,
+    options: Vec<(&'static str, String)>,
+}
+
+impl Section {
+    /// The sections of the workload with this number; those of its streams run side by side.
+    fn from_workload(
+        workload: &Workload,
+        number: usize,
+        geometry: &Geometry,
+        is_device: bool,
+    ) -> Result<Vec<Self>, ExportError> {
+        if encode(&workload.name).len() > NAME_BYTES_MAX {
+            return Err(not_expressible(workload, MissingFeature::LongName { bytes_max: NAME_BYTES_MAX }));
+        }
+        if let Some(replay_spec) = &workload.replay_spec {
+            let trace = replay_spec.trace.clone();
+            return Err(not_expressible(workload, MissingFeature::Replay { trace }));
+        }
+        if workload.streams.is_empty() {
+            return Ok(vec![Self::rest(workload, number)]);
+        }
+        let streams = workload.streams.iter().enumerate();
+        streams
+            .map(|(index, stream)| {
+                let mut section = Self::new(workload, Part { workload: number, stream: index + 1 });
+                if index == 0 {
+                    section.set("stonewall", 1);
+                }
+                section.stream(workload, stream, geometry, is_device)?;
+                section.way(workload);
+                section.seed(workload, index);
+                Ok(section)
+            })
+            .collect()
+    }
+
+    fn new(workload: &Workload, part: Part) -> Self {
+        let mut section = Self { name: encode(&workload.name), comments: Vec::new(), options: Vec::new() };
+        section.set("description", part.describe());
+        section
+    }
+
+    /// fio's startdelay counts from when fio was started and not from the end of the job before, so that a
+    /// rest is a job that reads nothing from nowhere, once a second.
+    fn rest(workload: &Workload, number: usize) -> Self {
+        let mut section = Self::new(workload, Part { workload: number, stream: 0 });
+        section.set("stonewall", 1);
+        section.set("ioengine", "null");
+        section.set("rw", "read");
+        section.set("bs", 4096);
+        section.set("size", 4096);
+        section.set("rate_iops", 1);
+        let span = workload.until.elapsed.expect("a rest is checked to have an end");
+        section.set("time_based", 1);
+        section.set("runtime", duration(span));
+        section
+    }
+
+    fn set(&mut self, option: &'static str, value: impl ToString) {
+        self.options.push((option, value.to_string()));
+    }
+
+    fn comment(&mut self, text: impl Into<String>) {
+        self.comments.push(text.into());
+    }
+
+    fn stream(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        geometry: &Geometry,
+        is_device: bool,
+    ) -> Result<(), ExportError> {
+        self.operation(workload, stream, is_device)?;
+        self.length(workload, stream)?;
+        self.place(workload, stream, geometry)?;
+        self.data(stream);
+        self.pace(workload, stream)?;
+        if workload.lanes > 1 {
+            self.set("numjobs", workload.lanes);
+            // Grouping joins all jobs between two stonewalls, so that streams side by side stay apart without it.
+            if workload.streams.len() == 1 {
+                self.set("group_reporting", 1);
+            }
+        }
+        self.until(workload, stream)
+    }
+
+    fn operation(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        is_device: bool,
+    ) -> Result<(), ExportError> {
+        let random = !is_forward(stream);
+        let word = match (stream.op, random) {
+            (Mix::Only(Op::Read), false) => "read",
+            (Mix::Only(Op::Read), true) => "randread",
+            (Mix::Only(Op::Write), false) => "write",
+            (Mix::Only(Op::Write), true) => "randwrite",
+            (Mix::Reads(_), false) => "rw",
+            (Mix::Reads(_), true) => "randrw",
+            (Mix::Only(Op::Trim), _) if !is_device => {
+                return Err(not_expressible(workload, MissingFeature::TrimOnFile));
+            }
+            (Mix::Only(Op::Trim), false) => "trim",
+            (Mix::Only(Op::Trim), true) => "randtrim",
+            (Mix::Only(Op::Flush), _) => {
+                return Err(not_expressible(workload, MissingFeature::FlushesAlone));
+            }
+        };
+        match stream.pattern {
+            AccessPattern::Strided { step, .. } => {
+                let length = shortest(&stream.size);
+                if stream.size.choices().len() > 1 || step < length {
+                    return Err(not_expressible(workload, MissingFeature::Stride));
+                }
+                self.comment(wording::STRIDE_WRAPS);
+                self.set("rw", format!("{word}:{}", step - length));
+            }
+            _ => self.set("rw", word),
+        }
+        if let Mix::Reads(percent) = stream.op {
+            self.set("rwmixread", percent);
+        }
+        if stream.op == Mix::Only(Op::Trim) {
+            self.comment(wording::TRIMS_DEVICES);
+        }
+        Ok(())
+    }
+
+    fn length(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        let choices = stream.size.choices();
+        if let [(bytes, _)] = choices {
+            self.set("bs", bytes);
+            return Ok(());
+        }
+        if choices.len() > LENGTHS_MAX {
+            return Err(not_expressible(workload, MissingFeature::ManyLengths { lengths_max: LENGTHS_MAX }));
+        }
+        let (percents, exact) = percents(&stream.size);
+        if percents.contains(&0) {
+            return Err(not_expressible(workload, MissingFeature::RareLength));
+        }
+        if !exact {
+            self.comment(wording::SHARES_ROUNDED);
+        }
+        if !is_forward(stream) {
+            self.comment(wording::ALIGNED_TO_SHORTEST);
+        }
+        let split = choices.iter().zip(percents).map(|((bytes, _), percent)| format!("{bytes}/{percent}"));
+        self.set("bssplit", split.collect::<Vec<_>>().join(":"));
+        Ok(())
+    }
+
+    fn place(
+        &mut self,
+        workload: &Workload,
+        stream: &Stream,
+        geometry: &Geometry,
+    ) -> Result<(), ExportError> {
+        let zone = stream.pattern.region().resolve(geometry.capacity, geometry.block);
+        let zone = zone.map_err(ExportError::Unfit)?;
+        let copies = if is_forward(stream) { u64::from(workload.lanes) } else { 1 };
+        let shortest = shortest(&stream.size);
+        let part = part(&zone, geometry.block, copies);
+        let size = part - part % shortest;
+        self.set("offset", zone.start);
+        self.set("size", size);
+        if copies > 1 {
+            self.set("offset_increment", part);
+        }
+        // Of a random zone the loop, too, leaves out what is too short for an I/O.
+        let alike = !is_forward(stream) && stream.size.choices().len() == 1;
+        let left = zone.end - zone.start - size * copies;
+        if left > 0 && !alike {
+            self.comment(wording::zone_rest(left));
+        }
+        match stream.pattern {
+            AccessPattern::Zipf { theta, .. } => self.zipf(theta),
+            AccessPattern::RandomAligned { align, .. } => self.set("blockalign", align),
+            AccessPattern::Sequential(_) | AccessPattern::Random(_) | AccessPattern::Strided { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn zipf(&mut self, theta: f64) {
+        // fio refuses a θ of exactly 1, where its formula divides by zero (options.c).
+        let near = if theta == 1.0 { 1.000_001 } else { theta };
+        self.comment(wording::ZIPF);
+        self.set("random_distribution", format!("zipf:{near}"));
+    }
+
+    fn data(&mut self, stream: &Stream) {
+        if !matches!(stream.op, Mix::Only(Op::Write) | Mix::Reads(_)) {
+            return;
+        }
+        match stream.data {
+            DataClass::Zero => self.set("zero_buffers", 1),
+            DataClass::Random => self.set("refill_buffers", 1),
+            DataClass::Stamped(_) => {
+                self.comment(wording::STAMPS);
+                self.set("refill_buffers", 1);
+            }
+            DataClass::Ratio(share) => {
+                let blank = (1.0 - f64::from(share)) * 100.0;
+                if (blank - blank.round()).abs() > 1e-3 {
+                    self.comment(wording::compressibility_rounded(100.0 - blank.round(), 100.0 - blank));
+                }
+                self.set("buffer_compress_percentage", blank.round());
+                self.set("buffer_compress_chunk", 512);
+            }
+        }
+    }
+
+    fn pace(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        if matches!(stream.arrival, Arrival::Interleaved { .. }) {
+            return Err(not_expressible(workload, MissingFeature::Proportions));
+        }
+        self.set("iodepth", stream.arrival.depth());
+        let Arrival::Open { per_second, inter_arrival, .. } = stream.arrival else { return Ok(()) };
+        self.comment(wording::LATE_IOS);
+        match inter_arrival {
+            InterArrival::Even => {
+                // With `rate_iops` fio paces bytes by the shortest length; with `rate` by what was actually
+                // moved.
+                let bytes_per_s = per_second * stream.size.mean();
+                let max = BYTES_PER_S_MAX;
+                let sides = sides(stream, bytes_per_s, max, |bytes_per_s| {
+                    not_expressible(workload, MissingFeature::ByteRate { bytes_per_s, max })
+                });
+                self.set("rate", sides?);
+            }
+            InterArrival::Poisson => {
+                if per_second.fract() != 0.0 {
+                    self.comment(wording::RATE_ROUNDED);
+                }
+                let max = IOPS_MAX;
+                let sides = sides(stream, per_second, max, |iops| {
+                    not_expressible(workload, MissingFeature::Iops { iops, max })
+                });
+                self.set("rate_iops", sides?);
+            }
+        }
+        if inter_arrival == InterArrival::Poisson {
+            self.set("rate_process", "poisson");
+        }
+        Ok(())
+    }
+
+    /// Every copy gets an equal part of a count or an amount, as the loop's lanes do.
+    fn until(&mut self, workload: &Workload, stream: &Stream) -> Result<(), ExportError> {
+        let Until { elapsed, ops, bytes } = workload.until;
+        let has_count = ops.is_some() || bytes.is_some();
+        if has_count && workload.streams.len() > 1 {
+            if elapsed.is_none() {
+                return Err(not_expressible(workload, MissingFeature::CommonEnd));
+            }
+            self.comment(wording::TIME_ONLY);
+            self.set("time_based", 1);
+        } else if has_count {
+            self.amount(workload, &stream.size);
+        } else {
+            self.set("time_based", 1);
+        }
+        if let Some(span) = elapsed {
+            self.set("runtime", duration(span));
+        }
+        Ok(())
+    }
+
+    fn amount(&mut self, workload: &Workload, size: &Size) {
+        let Until { ops, bytes, .. } = workload.until;
+        let copies = u64::from(workload.lanes);
+        let share = |bound: u64| bound.div_ceil(copies).max(1);
+        if [ops, bytes].into_iter().flatten().any(|bound| !bound.is_multiple_of(copies)) {
+            self.comment(wording::BOUND_ROUNDED);
+        }
+        if let [(length, _)] = size.choices() {
+            let length = u64::from(*length);
+            let by_bytes = bytes.map(|bytes| share(bytes).div_ceil(length));
+            let ios = ops.map(share).into_iter().chain(by_bytes).min().expect("one of both is given");
+            return self.set("io_size", ios.saturating_mul(length).min(BYTES_MAX));
+        }
+        // An amount ends a job before it has done its count of I/Os unless it is larger than all of them.
+        let by_ops = ops.map(|ops| share(ops).saturating_mul(u64::from(size.max())));
+        self.set("io_size", bytes.map(share).or(by_ops).expect("one of both is given").min(BYTES_MAX));
+        if let Some(ops) = ops {
+            self.set("number_ios", share(ops));
+        }
+    }
+
+    /// How I/O reaches the drive. All jobs are direct unless they say otherwise, and fio drops the page cache
+    /// by default.
+    fn way(&mut self, workload: &Workload) {
+        match workload.access {
+            Access::Direct => {}
+            Access::Buffered => {
+                self.set("direct", 0);
+                self.set("invalidate", u8::from(workload.cold));
+            }
+            Access::Null => self.set("ioengine", "null"),
+        }
+        if workload.flush {
+            self.set("end_fsync", 1);
+        }
+    }
+
+    /// fio's seeds have 63 bits.
+    fn seed(&mut self, workload: &Workload, stream: usize) {
+        self.set("randseed", workload.seed.wrapping_add(stream as u64) & i64::MAX.cast_unsigned());
+    }
+}
+
+impl fmt::Display for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for comment in &self.comments {
+            writeln!(f, "# {comment}")?;
+        }
+        writeln!(f, "[{}]", self.name)?;
+        for (option, value) in &self.options {
+            writeln!(f, "{option}={value}")?;
+        }
+        Ok(())
+    }
+}
+
+fn not_expressible(workload: &Workload, feature: MissingFeature) -> ExportError {
+    ExportError::NotExpressible { workload: workload.name.clone(), feature }
+}
+
+fn is_forward(stream: &Stream) -> bool {
+    matches!(stream.pattern, AccessPattern::Sequential(_) | AccessPattern::Strided { .. })
+}
+
+fn shortest(size: &Size) -> u64 {
+    size.choices().iter().map(|(bytes, _)| u64::from(*bytes)).min().expect("a size has a choice")
+}
+
+/// The bytes that each copy walks, in whole blocks, as the loop divides a zone.
+fn part(zone: &Range<u64>, block: u32, copies: u64) -> u64 {
+    let part = (zone.end - zone.start) / copies;
+    part - part % u64::from(block)
+}
+
+/// Whole percents that sum to 100, by largest remainder, and whether nothing was rounded.
+fn percents(size: &Size) -> (Vec<u64>, bool) {
+    let weights: Vec<u64> = size.choices().iter().map(|(_, weight)| u64::from(*weight)).collect();
+    let sum: u64 = weights.iter().sum();
+    let mut percents: Vec<u64> = weights.iter().map(|weight| weight * 100 / sum).collect();
+    let exact = weights.iter().all(|weight| (weight * 100).is_multiple_of(sum));
+    let mut order: Vec<usize> = (0..weights.len()).collect();
+    order.sort_by_key(|index| std::cmp::Reverse(weights[*index] * 100 % sum));
+    let missing = 100 - percents.iter().sum::<u64>();
+    for index in order.into_iter().take(missing as usize) {
+        percents[index] += 1;
+    }
+    (percents, exact)
+}
+
+/// fio counts bytes in 63 bits.
+const BYTES_MAX: u64 = i64::MAX.cast_unsigned();
+
+/// In milliseconds where that is exact; fio's clock counts microseconds.
+fn duration(span: Nanos) -> String {
+    match span.0 {
+        ns if ns.is_multiple_of(1_000_000) && ns > 0 => format!("{}ms", ns / 1_000_000),
+        ns => format!("{}us", ns.div_ceil(1_000).max(1)),
+    }
+}
+
+/// Beyond any drive, and within fio's 64 bits.
+const BYTES_PER_S_MAX: f64 = 1e15;
+
+/// fio counts the I/Os of a second in 32 bits.
+const IOPS_MAX: f64 = 4_294_967_295.0;
+
+/// fio keeps a rate for each of reads, writes and trims, in whole numbers; `refusal` is for any other.
+fn sides(
+    stream: &Stream,
+    rate: f64,
+    max: f64,
+    refusal: impl Fn(f64) -> ExportError,
+) -> Result<String, ExportError> {
+    let whole = |rate: f64| match (1.0..=max).contains(&rate.round()) {
+        true => Ok(rate.round() as u64),
+        false => Err(refusal(rate)),
+    };
+    Ok(match stream.op {
+        Mix::Reads(percent) => {
+            let reads = f64::from(percent) / 100.0;
+            format!("{},{}", whole(rate * reads)?, whole(rate * (1.0 - reads))?)
+        }
+        Mix::Only(Op::Write) => format!(",{}", whole(rate)?),
+        Mix::Only(Op::Trim) => format!(",,{}", whole(rate)?),
+        Mix::Only(Op::Read | Op::Flush) => whole(rate)?.to_string(),
+    })
+}
 
 #[cfg(test)]
 mod tests;

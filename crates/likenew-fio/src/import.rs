@@ -1,28 +1,22 @@
 //! What fio measured, as segments.
 
 mod document;
-mod groups;
 mod job_file;
 mod latency;
-mod node;
-mod notes;
 mod options;
 mod segment;
-mod spelling;
 mod stream;
-mod system;
 mod tallies;
-mod wording;
 
 use likenew_core::drive::{Identity, Kind};
 use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
 
-use groups::{Group, groups};
+use crate::wording::Notes;
+use crate::wording::{self, expected};
+use document::Node;
 pub use job_file::{JOBS_JOIN, JobFile, JobFileError, is_job_file, job_file};
-use node::Node;
-use notes::Notes;
-use wording::expected;
+use segment::{Group, groups};
 
 /// Why a text was not accepted as fio's results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -8,8 +8,8 @@
 
 mod export;
 mod import;
-mod job_name;
-mod job_option;
+mod job;
+mod wording;
 
 pub use export::{ExportError, FILENAME_LEFT_OPEN, MissingFeature, export};
 pub use import::{

@@ -9,11 +9,10 @@ use sqlx::any::AnyArguments;
 use sqlx::query::Query;
 use sqlx::{Any, AnyConnection, AssertSqlSafe, Connection as _, Row as _};
 
-use crate::database::History;
+use crate::database::{History, is_forbidden};
 use crate::dialect::Dialect;
 use crate::error::HistoryError;
 use crate::indexed_run::{IndexedRun, MetricValue, Problem, RunContent, fingerprint};
-use crate::retry::is_forbidden;
 
 /// Runs of one transaction: a kill loses the work of a second at most, and other writers wait no longer.
 const BATCH: usize = 100;

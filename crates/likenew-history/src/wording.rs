@@ -24,3 +24,60 @@ pub(crate) const NEEDS_OWNER: &str = "let a user who may change its tables run l
 /// After another program held a file for minutes.
 pub(crate) const WAIT_FOR_FILE: &str =
     "another program holds it; try again when that has ended, or name another file with --history";
+
+/// The help texts of all metrics.
+pub(crate) mod metrics {
+    /// A help text with its full stop.
+    pub(crate) fn sentence(text: &str) -> String {
+        format!("{text}.")
+    }
+
+    pub(crate) const BUILD_INFO: &str = "The version of Likenew that wrote these metrics";
+    pub(crate) const DAMAGED_RUNS: &str = "Kept runs that cannot be read";
+    pub(crate) const CHECK_SUCCESS: &str =
+        "Whether the drive could be checked when these metrics were written; the label says why not";
+    pub(crate) const CAUSE: &str = "A cause that the last check found for what is slow";
+    pub(crate) const DRIVE_INFO: &str =
+        "Model, capacity and access of a drive, and whether a hypervisor provides it";
+    pub(crate) const CAPACITY: &str = "Bytes that the drive reports to hold";
+    pub(crate) const CHECKS: &str = "Completed checks of the drive that are kept";
+    pub(crate) const CHECK_TIMESTAMP: &str = "When the last completed check of the drive began";
+    pub(crate) const PROBLEM: &str = "Whether the last check found a problem";
+    pub(crate) const CHECK_ERRORS: &str = "I/Os that failed in the last check";
+    pub(crate) const CHANGE_RATIO: &str =
+        "The metric's level since its last lasting change, over the level before";
+    pub(crate) const CHANGE_LOW: &str = "Lower end of the 95% interval of the last lasting change";
+    pub(crate) const CHANGE_HIGH: &str = "Upper end of the 95% interval of the last lasting change";
+    pub(crate) const CHANGE_TIMESTAMP: &str = "When the last lasting change of the metric was first measured";
+
+    /// What a metric of a check is called in a sentence.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub(crate) struct MetricNoun(&'static str);
+
+    pub(crate) const SEQUENTIAL_READ: MetricNoun = MetricNoun("Sequential read rate");
+    pub(crate) const SEQUENTIAL_WRITE: MetricNoun = MetricNoun("Sequential write rate");
+    pub(crate) const SUSTAINED_WRITE: MetricNoun = MetricNoun("Sustained write rate");
+    pub(crate) const RANDOM_READ: MetricNoun = MetricNoun("4K random reads at QD1 each second");
+    pub(crate) const RANDOM_WRITE: MetricNoun = MetricNoun("4K random writes at QD1 each second");
+    pub(crate) const RANDOM_READ_QD32: MetricNoun = MetricNoun("4K random reads at QD32 each second");
+
+    pub(crate) fn value(MetricNoun(noun): MetricNoun) -> String {
+        format!("{noun} in the last check")
+    }
+
+    pub(crate) fn low(MetricNoun(noun): MetricNoun) -> String {
+        format!("{noun} in the last check: lower end of the 95% interval")
+    }
+
+    pub(crate) fn high(MetricNoun(noun): MetricNoun) -> String {
+        format!("{noun} in the last check: upper end of the 95% interval")
+    }
+
+    pub(crate) fn reference(MetricNoun(noun): MetricNoun) -> String {
+        format!("{noun} that the last check compared the drive with; the label says where that comes from")
+    }
+
+    pub(crate) fn ratio(MetricNoun(noun): MetricNoun) -> String {
+        format!("{noun} in the last check, over its reference")
+    }
+}

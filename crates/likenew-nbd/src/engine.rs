@@ -1,5 +1,5 @@
-//! Between clients and the drive: requests go in as they come, as deep as they come, and come out as the
-//! drive ends them.
+//! Between clients and the drive: requests go in as they come, as deep as they come, in pieces that the drive
+//! takes, and come out as it ends them.
 
 use std::collections::VecDeque;
 
@@ -9,11 +9,9 @@ use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
-use crate::content::Content;
-use crate::job::{Job, Piece};
-use crate::protocol::{DEPTH, Errno};
-use crate::request::{Command, ValidRequest};
-use crate::store::Store;
+use super::protocol::{DEPTH, Errno, PIECE_MAX, TRIM_MAX};
+use super::request::{Command, ValidRequest};
+use super::store::{Store, is_zero};
 
 /// Where the bytes are.
 pub(crate) enum DataOwner {
@@ -239,5 +237,153 @@ fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io
         (Op::Read | Op::Flush, _) => Ok(()),
         (Op::Write, Some(bytes)) => store.write(address, bytes),
         (Op::Write, None) | (Op::Trim, _) => store.clear(address..address + u64::from(piece.length)),
+    }
+}
+
+/// A request under way.
+#[derive(Debug)]
+pub(crate) struct Job {
+    /// Its client.
+    pub(crate) client: u64,
+    pub(crate) ask: ValidRequest,
+    /// What the drive does for it; nothing for what is answered without the drive.
+    op: Option<Op>,
+    piece_max: u32,
+    /// Bytes of it that the drive has taken.
+    submitted_bytes: u32,
+    /// Pieces that the drive has taken and not ended.
+    pub(crate) in_flight: u32,
+    /// Whether a flush still follows, or is all there is.
+    flush_due: bool,
+    /// The first thing that went wrong, and where.
+    pub(crate) error: Option<(Errno, Option<u64>)>,
+    /// The bytes read from a drive that keeps its bytes itself.
+    pub(crate) read: Vec<u8>,
+}
+
+/// The next piece of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) op: Op,
+    /// Where in the job's range.
+    pub(crate) at: u32,
+    pub(crate) length: u32,
+}
+
+impl Job {
+    /// `trims` says whether zeros may be written by TRIM.
+    pub(crate) fn new(client: u64, ask: ValidRequest, trims: bool) -> Self {
+        let op = match ask.command {
+            Command::Read { .. } | Command::Cache => Some(Op::Read),
+            Command::Write => Some(Op::Write),
+            Command::Trim => Some(Op::Trim),
+            Command::Zero { keep_allocated, .. } => {
+                Some(if trims && !keep_allocated { Op::Trim } else { Op::Write })
+            }
+            Command::Flush | Command::Disconnect | Command::Status { .. } => None,
+        };
+        let flush_due =
+            ask.command == Command::Flush || (ask.durable && !matches!(op, None | Some(Op::Read)));
+        let piece_max = if op == Some(Op::Trim) { TRIM_MAX } else { PIECE_MAX };
+        Self {
+            client,
+            ask,
+            op,
+            piece_max,
+            submitted_bytes: 0,
+            in_flight: 0,
+            flush_due,
+            error: None,
+            read: Vec::new(),
+        }
+    }
+
+    /// Takes the next piece. A flush comes alone, once all others have ended well: so it covers them.
+    pub(crate) fn next(&mut self) -> Option<Piece> {
+        let at = self.submitted_bytes;
+        let left = if self.op.is_some() { self.ask.length - at } else { 0 };
+        let piece = match self.op.filter(|_| left > 0 && self.error.is_none()) {
+            Some(op) => Piece { op, at, length: left.min(self.piece_max) },
+            None if self.flush_due && self.in_flight == 0 && self.error.is_none() => {
+                self.flush_due = false;
+                Piece { op: Op::Flush, at, length: 0 }
+            }
+            None => return None,
+        };
+        self.submitted_bytes += piece.length;
+        self.in_flight += 1;
+        Some(piece)
+    }
+
+    /// Whether it has more pieces for the drive now.
+    pub(crate) fn has_more(&self) -> bool {
+        let left = self.op.is_some() && self.submitted_bytes < self.ask.length;
+        self.error.is_none() && (left || (self.flush_due && self.in_flight == 0))
+    }
+
+    /// Whether all of it has ended.
+    pub(crate) fn is_over(&self) -> bool {
+        self.in_flight == 0 && !self.has_more()
+    }
+
+    /// Records an error; the first one counts.
+    pub(crate) fn fail(&mut self, errno: Errno, at: Option<u64>) {
+        self.error.get_or_insert((errno, at));
+    }
+}
+
+/// Bytes of a write that are compressed to estimate the whole.
+const SAMPLE_BYTES: usize = 16 << 10;
+/// The fastest of zstd's usual levels; a drive's own compressor has no more time.
+const LEVEL: i32 = 1;
+
+/// Finds the data class of bytes.
+pub(crate) struct Content {
+    /// `None` where the drive does not care.
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    compressed: Vec<u8>,
+}
+
+impl Content {
+    /// `measures` asks for the share that bytes compress to.
+    pub(crate) fn new(measures: bool) -> Self {
+        let compressor =
+            measures.then(|| zstd::bulk::Compressor::new(LEVEL).expect("zstd has this level, and memory"));
+        Self { compressor, compressed: vec![0; zstd::zstd_safe::compress_bound(SAMPLE_BYTES)] }
+    }
+
+    /// The class of these bytes.
+    pub(crate) fn class_of(&mut self, bytes: &[u8]) -> DataClass {
+        if is_zero(bytes) {
+            return DataClass::Zero;
+        }
+        let Some(compressor) = &mut self.compressor else { return DataClass::Random };
+        let looked_at = &bytes[..bytes.len().min(SAMPLE_BYTES)];
+        let length =
+            compressor.compress_to_buffer(looked_at, &mut self.compressed[..]).unwrap_or(looked_at.len());
+        let share = length as f32 / looked_at.len() as f32;
+        if share < 1.0 { DataClass::Ratio(share) } else { DataClass::Random }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rand::{Rng as _, SeedableRng as _};
+    use rand_xoshiro::Xoshiro256PlusPlus;
+
+    #[test]
+    fn bytes_are_reported_by_what_they_compress_to() {
+        let mut random = vec![0; 64 << 10];
+        Xoshiro256PlusPlus::seed_from_u64(1).fill_bytes(&mut random);
+        let mut half = random.clone();
+        half.chunks_mut(1024).for_each(|chunk| chunk[512..].fill(0));
+        let mut content = Content::new(true);
+        assert_eq!(content.class_of(&random), DataClass::Random);
+        assert_eq!(content.class_of(&[0; 4096]), DataClass::Zero);
+        let DataClass::Ratio(share) = content.class_of(&half) else { panic!("half of it is zeros") };
+        assert!((0.45..0.6).contains(&share), "{share}");
+        assert_eq!(Content::new(false).class_of(&half), DataClass::Random);
+        assert_eq!(Content::new(false).class_of(&[0; 512]), DataClass::Zero);
     }
 }

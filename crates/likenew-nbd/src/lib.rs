@@ -1,7 +1,7 @@
 //! A drive as a network block device: the NBD protocol, and a server that answers when the drive does.
 //!
 //! [`server::Server`] passes each request to a lane of a drive in virtual time at the moment it arrived, and
-//! answers it when the drive has. A [`clock_scale::Clock`] that is passed in gives the time, bytes come and
+//! answers it when the drive has. A [`server::Clock`] that is passed in gives the time, bytes come and
 //! go through streams that never block, and written data is kept in a [`store::Store`], so all of it runs in
 //! tests without sockets and without waiting.
 //!
@@ -11,19 +11,12 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
-pub mod clock_scale;
-pub mod export;
 pub mod listener;
-pub mod serve_stats;
 pub mod server;
 pub mod store;
 
-mod answer;
-mod content;
 mod engine;
 mod handshake;
-mod job;
-mod notes;
 mod outbox;
 mod protocol;
 mod reply;
@@ -32,3 +25,5 @@ mod session;
 #[cfg(test)]
 mod tests;
 mod wording;
+
+pub use handshake::Export;

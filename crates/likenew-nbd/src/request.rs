@@ -1,7 +1,7 @@
 //! Requests of a client once it has chosen the export: parsed from its bytes, and checked before anything is
 //! done.
 
-use crate::export::Export;
+use crate::handshake::Export;
 use crate::protocol::{Errno, PAYLOAD_MAX, REQUEST_MAGIC, command, flag};
 use crate::wording;
 

@@ -1,27 +1,26 @@
-//! The server: clients on one side, the drive's lane on the other, and turns in which both advance.
+//! The server: clients on one side, the drive's lane on the other, and turns in which both advance; with its
+//! clock, its counters and its lines for the operator.
 
 use std::io::{Read, Write};
 
+use hdrhistogram::Histogram;
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
+use serde::Serialize;
 
-use crate::answer::{answer, answer_status};
-use crate::clock_scale::{Clock, ClockScale};
-use crate::content::Content;
-use crate::engine::{CompletedRequest, DataOwner, Engine};
-use crate::export::Export;
-use crate::notes::Notes;
-use crate::protocol::{
+use super::engine::{CompletedRequest, Content, DataOwner, Engine};
+use super::handshake::Export;
+use super::protocol::{
     CONNECTIONS_MAX, DEPTH, Errno, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
     PIECE_MAX, REQUESTS_MAX,
 };
-use crate::request::{Command, ValidRequest};
-use crate::serve_stats::{LagHistogram, ServeStats};
-use crate::session::{ParseOutcome, Session};
-use crate::store::Store;
-use crate::wording;
+use super::reply::{answer, answer_status};
+use super::request::{Command, ValidRequest};
+use super::session::{ParseOutcome, Session};
+use super::store::Store;
+use super::wording;
 
 /// How a drive is served.
 pub struct Service {
@@ -321,4 +320,223 @@ fn may_ask<S: Read + Write>(session: &Session<S>, held_of_all: u64) -> bool {
     let has_room = bytes <= HELD_BYTES_MAX && held_of_all + next <= HELD_BYTES_MAX_OF_ALL;
     !session.is_between_requests()
         || (session.requests < REQUESTS_MAX && (has_room || bytes <= HELD_BYTES_SHARE))
+}
+
+/// The source of wall time: a monotonic clock, or a test.
+pub trait Clock {
+    /// The time since it was started; never goes back.
+    fn now(&self) -> Nanos;
+}
+
+impl<C: Clock + ?Sized> Clock for &C {
+    fn now(&self) -> Nanos {
+        (**self).now()
+    }
+}
+
+/// A drive's clock beside the wall's: `speed` of its seconds pass in one of the wall's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClockScale {
+    wall: Nanos,
+    drive: Nanos,
+    speed: f64,
+}
+
+impl ClockScale {
+    /// From now on, when the clocks read `wall` and `drive`. `speed` is positive.
+    pub(crate) fn new(wall: Nanos, drive: Nanos, speed: f64) -> Self {
+        assert!(speed > 0.0 && speed.is_finite(), "time goes on: {speed}");
+        Self { wall, drive, speed }
+    }
+
+    /// The drive's time at that wall time.
+    pub(crate) fn drive_at(&self, wall: Nanos) -> Nanos {
+        self.drive + Nanos((wall.since(self.wall).0 as f64 * self.speed) as u64)
+    }
+
+    /// The wall time at which the drive's clock reads that: never a nanosecond early.
+    pub(crate) fn wall_at(&self, drive: Nanos) -> Nanos {
+        let span = drive.since(self.drive).0 as f64 / self.speed;
+        let mut wall = self.wall + Nanos(span.ceil() as u64);
+        while self.drive_at(wall) < drive && wall < Nanos::NEVER {
+            wall += Nanos(1);
+        }
+        wall
+    }
+}
+
+/// Requests of clients and their results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct ServeStats {
+    /// Clients that have connected.
+    pub connections: u64,
+    /// Of them, those that have chosen the export.
+    pub clients: u64,
+    /// Clients that were rejected, or dropped for what they did or did not do.
+    pub dropped: u64,
+    /// Requests that were answered without an error.
+    pub reads: u64,
+    /// Bytes that they read.
+    pub bytes_read: u64,
+    /// Writes that were answered without an error.
+    pub writes: u64,
+    /// Bytes that they wrote.
+    pub bytes_written: u64,
+    /// TRIM requests that were answered without an error.
+    pub trims: u64,
+    /// Bytes of them.
+    pub bytes_trimmed: u64,
+    /// Requests to write zeros that were answered without an error.
+    pub zeroes: u64,
+    /// Bytes of them.
+    pub bytes_zeroed: u64,
+    /// Flushes that were answered without an error.
+    pub flushes: u64,
+    /// Requests to read something ahead that were answered without an error.
+    pub prefetches: u64,
+    /// Requests for which parts are allocated.
+    pub block_status: u64,
+    /// Requests that were refused before they reached the drive.
+    pub refused: u64,
+    /// Requests that the drive or the store has answered with an error.
+    pub failed: u64,
+    /// The most I/Os that the drive had at once.
+    pub depth_max: u32,
+    /// Bytes that are kept beside the drive now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes_kept: Option<u64>,
+    /// How late the answers were.
+    pub lag: Lag,
+}
+
+impl ServeStats {
+    /// Requests that were done.
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes + self.trims + self.zeroes + self.flushes + self.prefetches
+    }
+
+    /// Counts a request that was done.
+    pub(crate) fn count(&mut self, ask: &ValidRequest) {
+        let bytes = u64::from(ask.length);
+        match ask.command {
+            Command::Read { .. } => (self.reads, self.bytes_read) = (self.reads + 1, self.bytes_read + bytes),
+            Command::Write => {
+                (self.writes, self.bytes_written) = (self.writes + 1, self.bytes_written + bytes)
+            }
+            Command::Trim => (self.trims, self.bytes_trimmed) = (self.trims + 1, self.bytes_trimmed + bytes),
+            Command::Zero { .. } => {
+                (self.zeroes, self.bytes_zeroed) = (self.zeroes + 1, self.bytes_zeroed + bytes)
+            }
+            Command::Flush => self.flushes += 1,
+            Command::Cache => self.prefetches += 1,
+            Command::Status { .. } => self.block_status += 1,
+            Command::Disconnect => {}
+        }
+    }
+}
+
+/// How long after the drive's own answer the client's left, in nanoseconds of wall time: what the server adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Lag {
+    /// Answers.
+    pub answers: u64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The 99th percentile.
+    pub p99_ns: u64,
+    /// The latest.
+    pub max_ns: u64,
+}
+
+/// Lags of all answers, in memory that does not grow.
+pub(crate) struct LagHistogram(Histogram<u64>);
+
+impl LagHistogram {
+    pub(crate) fn new() -> Self {
+        /// An hour; what is later counts as that.
+        const MAX_NS: u64 = 3_600_000_000_000;
+        Self(Histogram::new_with_max(MAX_NS, 3).expect("these bounds are valid"))
+    }
+
+    pub(crate) fn add(&mut self, lag: Nanos) {
+        self.0.saturating_record(lag.0);
+    }
+
+    pub(crate) fn sum_up(&self) -> Lag {
+        let histogram = &self.0;
+        Lag {
+            answers: histogram.len(),
+            mean_ns: histogram.mean(),
+            p99_ns: histogram.value_at_quantile(0.99),
+            max_ns: histogram.max(),
+        }
+    }
+}
+
+/// Lines at once.
+const BURST: u32 = 20;
+/// One more is allowed after each of these.
+const NOTE_INTERVAL: Nanos = Nanos::from_secs(1);
+
+/// Lines that were not fetched so far.
+pub(crate) struct Notes {
+    lines: Vec<String>,
+    remaining: u32,
+    since: Nanos,
+    skips: u64,
+}
+
+impl Notes {
+    pub(crate) fn new(now: Nanos) -> Self {
+        Self { lines: Vec::new(), remaining: BURST, since: now, skips: 0 }
+    }
+
+    /// Notes a line, or counts it as left out.
+    pub(crate) fn add(&mut self, now: Nanos, line: String) {
+        let earned = now.since(self.since).0 / NOTE_INTERVAL.0;
+        self.since += Nanos(earned * NOTE_INTERVAL.0);
+        self.remaining = BURST.min(self.remaining.saturating_add(u32::try_from(earned).unwrap_or(BURST)));
+        if self.remaining == 0 {
+            self.skips += 1;
+            return;
+        }
+        self.remaining -= 1;
+        if self.skips > 0 {
+            self.lines.push(wording::notes_left_out(self.skips));
+            self.skips = 0;
+        }
+        self.lines.push(line);
+    }
+
+    /// Returns the lines.
+    pub(crate) fn take(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.lines)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn what_is_due_has_come(speed in 0.001f64..1000.0, begun in 0u64..1 << 50, due in 0u64..1 << 50) {
+            let clock_scale = ClockScale::new(Nanos(begun), Nanos(7), speed);
+            let wall = clock_scale.wall_at(Nanos(due));
+            prop_assert!(clock_scale.drive_at(wall) >= Nanos(due));
+            // Within a millionth and what one nanosecond of the wall is to the drive.
+            let late = clock_scale.drive_at(wall).since(Nanos(due).max(Nanos(7))).0 as f64;
+            prop_assert!(late <= 2.0 * speed.max(1.0) + due as f64 * 1e-6, "{late}");
+        }
+    }
+
+    #[test]
+    fn a_flood_is_counted_and_not_kept() {
+        let mut notes = Notes::new(Nanos::ZERO);
+        (0..1000).for_each(|number| notes.add(Nanos(number), format!("{number}")));
+        assert_eq!(notes.take().len(), BURST as usize);
+        notes.add(Nanos::from_secs(3), "later".into());
+        assert_eq!(notes.take(), ["980 more lines like the last ones were left out", "later"]);
+    }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use likenew_core::units::Nanos;
 
-use crate::export::Export;
+use crate::handshake::Export;
 use crate::handshake::{self, Handshake, HandshakeStep, OPTION_BYTES, OptionHead};
 use crate::outbox::{Inbox, Outbox, ReadOutcome};
 use crate::protocol::{

@@ -8,12 +8,11 @@
 //! write, and the chunk is not touched until that is durable. A cut tears at most the slot that was being
 //! written, whose chunk was not being written yet.
 
-use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
 use crate::plan::{CHUNK_BYTES_MAX, PLAN_BYTES_MAX, Plan};
 use crate::ranges::Ranges;
-use crate::record::{BLOCK, Kind, Record};
+use crate::record::{BLOCK, ChunkBuffer, Kind, Record};
 use crate::wording;
 
 /// Chunks that are kept at once.

@@ -52,10 +52,8 @@
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
 
-mod chunk_buffer;
 mod durable_file;
 mod error;
-mod folder;
 mod journal;
 mod journal_file;
 mod plan;
@@ -65,7 +63,6 @@ mod refresh;
 mod resume;
 mod salvage_file;
 mod session;
-mod witnesses;
 mod wording;
 
 #[cfg(test)]
@@ -73,9 +70,8 @@ mod tests;
 
 pub use durable_file::DurableFile;
 pub use error::RefreshError;
-pub use folder::Folder;
 pub use journal::Journal;
-pub use journal_file::{JournalFile, JournalPaths};
+pub use journal_file::{Folder, JournalFile, JournalPaths};
 pub use plan::{CHUNK_BYTES_DEFAULT, CHUNK_BYTES_MAX, Settings, StoreFacts, Task, Verify};
 pub use ranges::Ranges;
 pub use refresh::{Progress, Refresh, Step};

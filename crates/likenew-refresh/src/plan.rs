@@ -7,9 +7,8 @@ use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
 
 use crate::error::RefreshError;
-use crate::ranges::{RANGES_MAX, Ranges};
+use crate::ranges::{RANGES_MAX, Ranges, fingerprint, witnesses};
 use crate::record::BLOCK;
-use crate::witnesses::{fingerprint, witnesses};
 use crate::wording;
 
 /// Chunks as long as the units in which SD cards want to be written, long enough that making a journal

@@ -1,4 +1,5 @@
-//! One saved piece in a file: a block that says what it is, followed by its bytes.
+//! One saved piece in a file: a block that says what it is, followed by its bytes; and memory for a chunk
+//! with that block in front, so that both go to the journal in one write and neither is copied.
 
 use std::ops::Range;
 
@@ -97,6 +98,36 @@ impl Record {
             return None;
         }
         Some(Self { journal: value(2)?, turn: value(3)?, kind, range, hash: value(6)? })
+    }
+}
+
+/// The bytes of the chunk begin at a multiple of 4096, as direct I/O wants it.
+#[derive(Debug)]
+pub(crate) struct ChunkBuffer {
+    bytes: Vec<u8>,
+    start: usize,
+}
+
+impl ChunkBuffer {
+    pub(crate) fn new(chunk_bytes: u32) -> Self {
+        let bytes = vec![0; chunk_bytes as usize + 2 * BLOCK];
+        let start = bytes.as_ptr().align_offset(BLOCK).min(BLOCK);
+        Self { bytes, start }
+    }
+
+    /// The block in front.
+    pub(crate) fn block(&mut self) -> &mut [u8] {
+        &mut self.bytes[self.start..][..BLOCK]
+    }
+
+    /// So many bytes of the chunk.
+    pub(crate) fn chunk(&mut self, length: u64) -> &mut [u8] {
+        &mut self.bytes[self.start + BLOCK..][..length as usize]
+    }
+
+    /// Both.
+    pub(crate) fn all(&self, length: u64) -> &[u8] {
+        &self.bytes[self.start..][..BLOCK + length as usize]
     }
 }
 

@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use likenew_core::drive::{BlockStore, LeaseState};
 
-use crate::chunk_buffer::ChunkBuffer;
 use crate::durable_file::DurableFile;
 use crate::error::RefreshError;
 use crate::journal::{Journal, SLOTS};
 use crate::plan::{Plan, Task, Verify};
-use crate::record::{Kind, Record};
+use crate::record::{ChunkBuffer, Kind, Record};
 
 /// Bytes that are read before the next check whether another program waits. Chosen: even a drive that reads 1
 /// MB/s is checked every second.

@@ -9,10 +9,10 @@ use crate::durable_file::DurableFile;
 use crate::error::{RefreshError, is_readable};
 use crate::journal::{Journal, Slot};
 use crate::plan::StoreFacts;
+use crate::ranges::{fingerprint, witnesses};
 use crate::record::{Kind, Record};
 use crate::refresh::Refresh;
 use crate::salvage_file::append;
-use crate::witnesses::{fingerprint, witnesses};
 use crate::wording;
 
 /// An interrupted refresh that was inspected. Nothing has been written yet.

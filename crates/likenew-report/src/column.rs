@@ -1,12 +1,13 @@
-//! The columns of a table: which exist, their headings, and the text of their cells.
+//! The columns of a table: which exist, their headings, the text of their cells, and the table as it is
+//! shown.
 
 use std::collections::HashSet;
 
-use likenew_core::findings::Row;
+use likenew_core::findings::{OverviewRow, Row};
+use likenew_core::quantity::with_range;
 use serde_json::Value;
 
-use crate::unit::{Unit, clean, heading};
-use likenew_core::quantity::with_range;
+use super::unit::{Unit, clean, heading};
 
 /// One column as shown: the values of a key, with the ends of their interval if the table has them.
 pub(crate) struct Column {
@@ -158,11 +159,88 @@ pub(crate) fn identity_of(columns: &[Column], chosen: &[usize], row: &Row) -> St
     chosen.iter().map(value).collect::<Vec<_>>().join("\u{1f}")
 }
 
+/// Headings and cells.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Grid {
+    /// From left to right.
+    pub(crate) headings: Vec<Heading>,
+    /// One cell for each heading.
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// The heading of a column.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Heading {
+    /// The text.
+    pub(crate) text: String,
+    /// The document, if several are compared.
+    pub(crate) document: Option<String>,
+    /// Whether the cells are numbers, aligned to the right.
+    pub(crate) number: bool,
+    /// Whether the cells identify the rows.
+    pub(crate) identity: bool,
+    /// Columns of one group stay side by side.
+    pub(crate) group: usize,
+}
+
+impl Grid {
+    /// One table of one document.
+    pub(crate) fn from_rows(rows: &[Row]) -> Self {
+        let columns = Column::all(rows.iter());
+        let identity = identity(&columns, &[rows]).unwrap_or_default();
+        let heading = |(group, column): (usize, &Column)| Heading {
+            text: column.heading.clone(),
+            document: None,
+            number: column.number,
+            identity: identity.contains(&group),
+            group,
+        };
+        Self {
+            headings: columns.iter().enumerate().map(heading).collect(),
+            rows: rows.iter().map(|row| columns.iter().map(|column| column.cell(row)).collect()).collect(),
+        }
+    }
+
+    /// Adds a column on the right.
+    pub(crate) fn push(&mut self, heading: Heading, cells: impl Iterator<Item = String>) {
+        self.headings.push(heading);
+        self.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
+    }
+}
+
+/// Whether all cells of this column are numbers or missing, and one is there.
+pub(crate) fn is_number_column(rows: &[OverviewRow], at: usize) -> bool {
+    let is_missing = |cell: &&String| cell.is_empty() || *cell == MISSING;
+    let cells = rows.iter().filter_map(|row| row.cells.get(at));
+    let mut present = cells.filter(|cell| !is_missing(cell)).peekable();
+    present.peek().is_some() && present.all(|cell| is_quantity(cell))
+}
+
+/// Whether a cell is a number with its unit, or several, such as `3 h 20 min` and `19.8 MB/s (15.9–24.7)`. `4K random
+/// read` is none.
+fn is_quantity(cell: &str) -> bool {
+    let is_value = |word: &str| {
+        let word = word.trim_matches(['(', ')', '±', '+', '~', '<', '>', '≤', '≥', '≈', ',', ';']);
+        word.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '–' | '%' | '×' | '-' | '−' | 'e'))
+    };
+    let mut after_value = false;
+    let mut has_digit = false;
+    for word in cell.split_ascii_whitespace() {
+        let value = is_value(word);
+        // A unit follows its number, and nothing else does.
+        if !value && !after_value {
+            return false;
+        }
+        has_digit |= value && word.contains(|c: char| c.is_ascii_digit());
+        after_value = value;
+    }
+    has_digit
+}
+
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+    use serde_json::json;
 
     fn rows(value: Value) -> Vec<Row> {
         serde_json::from_value(value).unwrap()
@@ -252,5 +330,37 @@ mod tests {
         case(json!([{"on": true, "v": 5}, {"on": true, "v": 6}]), Some(vec![0, 1]));
         case(json!([{"v": 5}, {"v": 5}]), None);
         case(json!([]), Some(vec![]));
+    }
+
+    #[test]
+    fn numbers_are_told_from_words_that_begin_with_one() {
+        let numbers = [
+            "254 MB/s",
+            "4,940 IOPS",
+            "19.8 MB/s (15.9–24.7)",
+            "31–33",
+            "26%",
+            "−34%",
+            "3 h 20 min",
+            "± 2%",
+            "2.5×",
+            "≥ 8 MiB",
+        ];
+        for number in numbers {
+            assert!(is_quantity(number), "{number}");
+        }
+        let words =
+            ["4K random read", "flash", "4 KiB random reads", "", "–", "not possible: ignores TRIM", "512B"];
+        for words in words {
+            assert!(!is_quantity(words), "{words}");
+        }
+    }
+
+    #[test]
+    fn missing_cells_do_not_make_a_column_words() {
+        let row = |cell: &str| OverviewRow { cells: vec![cell.into()], share: None };
+        assert!(is_number_column(&[row("1 MB/s"), row("–"), row("")], 0));
+        assert!(!is_number_column(&[row("–"), row("")], 0));
+        assert!(!is_number_column(&[row("1 MB/s"), row("unknown")], 0));
     }
 }

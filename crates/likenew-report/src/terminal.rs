@@ -1,11 +1,7 @@
 //! Documents as text within the width of a terminal: one screen, everything, or one line.
 
 mod answers;
-mod bars;
 mod chart;
-mod details;
-mod heat;
-mod overview;
 mod paint;
 mod plot;
 mod screen;

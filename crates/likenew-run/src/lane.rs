@@ -14,7 +14,7 @@ use likenew_core::workload::Workload;
 
 use crate::generator::Generator;
 use crate::io_source::IoSource;
-use crate::issuer::{Departure, StreamCopy};
+use crate::io_source::{Departure, StreamCopy};
 
 /// On a wall clock a silent drive is checked this often, so that a request to stop is noticed. Chosen: a
 /// delay of 100 ms is not felt, and costs nothing.

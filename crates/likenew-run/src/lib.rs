@@ -5,16 +5,12 @@
 //! It draws no conclusions. An interrupted run resumes once the drive is back in the state in which it
 //! stopped.
 
-pub mod calibrate;
-mod cursor;
 pub mod forecast;
 pub mod generator;
 mod io_source;
-mod issuer;
 mod lane;
 mod replay;
 pub mod restore;
 pub mod run;
 pub mod runner;
-mod shuffled_schedule;
 mod wording;

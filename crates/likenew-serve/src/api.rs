@@ -13,16 +13,15 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use likenew_metrics::{FORMATS, MediaType};
+use likenew_history::metrics::{FORMATS, MediaType};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tokio_stream::{Stream, StreamExt as _};
 
-use super::commands::{Grammar, Order};
+use super::commands::{Grammar, Order, Program};
 use super::error::ApiError;
 use super::index::{Index, RunList, Selection};
 use super::jobs::{Cost, JobView, Jobs};
-use super::program::Program;
 use super::wording;
 
 /// What the handlers share.

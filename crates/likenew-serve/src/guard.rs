@@ -1,21 +1,35 @@
-//! Who may ask: the page that the server sent, with the secret, by a name of the server.
+//! Who may ask: the page that the server sent, with the secret, by a name of the server. Callers that have
+//! shown the secret never wait for those that have not.
 //!
-//! The `Host` header tells requests of a page whose name was made to point at this address (DNS rebinding); `Origin` and
-//! `Sec-Fetch-Site` tell those of other pages in the same browser.
+//! The `Host` header tells requests of a page whose name was made to point at this address (DNS rebinding);
+//! `Origin` and `Sec-Fetch-Site` tell those of other pages in the same browser.
 
+use std::collections::VecDeque;
+use std::fmt;
+use std::io::Read as _;
 use std::net::SocketAddr;
+use std::path::Path;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use axum::Extension;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use axum::{Extension, Router};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use likenew_core::input;
+use subtle::ConstantTimeEq as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, SetOnce};
+use tokio::task::AbortHandle;
+use tokio_io_timeout::TimeoutStream;
+use tower_http::add_extension::AddExtension;
 
-use crate::connections::Caller;
-use crate::error::ApiError;
-use crate::secret::Secret;
-use crate::wording;
+use super::error::{ApiError, ServeError};
+use super::wording;
 
 /// What a request has to show.
 #[derive(Debug)]
@@ -104,9 +118,161 @@ pub(crate) async fn with_secret(
     }
 }
 
+/// A secret of printable characters.
+#[derive(Clone)]
+pub struct Secret(String);
+
+/// Random bytes of a new one.
+const BYTES: usize = 32;
+/// Least characters of one that the owner made. Chosen: 128 bits in hexadecimal digits.
+const CHARS_MIN: usize = 32;
+/// Most characters: a header has to carry it.
+const CHARS_MAX: usize = 1024;
+
+impl Secret {
+    /// A new one from the kernel's random numbers.
+    ///
+    /// # Errors
+    /// [`ServeError::NoRandom`] if there are none.
+    pub fn new() -> Result<Self, ServeError> {
+        let mut bytes = [0; BYTES];
+        std::fs::File::open("/dev/urandom")
+            .and_then(|mut source| source.read_exact(&mut bytes))
+            .map_err(ServeError::NoRandom)?;
+        Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
+    }
+
+    /// The first line of a file that only its owner may read.
+    ///
+    /// # Errors
+    /// It cannot be read, others may read it, or it is too short or holds other than printable ASCII characters.
+    pub fn from_file(path: &Path) -> Result<Self, ServeError> {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        let failed = |error| ServeError::SecretUnreadable { path: path.to_owned(), error };
+        let file = input::open(path, input::SECRET).map_err(|error| failed(error.into()))?;
+        let mode = file.metadata().map_err(failed)?.permissions().mode();
+        if mode & 0o077 != 0 {
+            return Err(ServeError::SecretOpenToOthers { path: path.to_owned() });
+        }
+        let mut text = String::new();
+        file.take(CHARS_MAX as u64 + 2).read_to_string(&mut text).map_err(failed)?;
+        let line = text.lines().next().unwrap_or_default().trim();
+        let is_usable =
+            (CHARS_MIN..=CHARS_MAX).contains(&line.len()) && line.bytes().all(|b| b.is_ascii_graphic());
+        if is_usable {
+            Ok(Self(line.to_owned()))
+        } else {
+            Err(ServeError::SecretWeak { path: path.to_owned() })
+        }
+    }
+
+    /// For the address that the owner opens.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is it, in a time that does not depend on where it differs.
+    pub(crate) fn matches(&self, given: &[u8]) -> bool {
+        self.0.as_bytes().ct_eq(given).into()
+    }
+}
+
+impl fmt::Debug for Secret {
+    /// Without the secret, which must not reach a log.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret")
+    }
+}
+
+/// Connections that have shown the secret, at once; more wait. Chosen: many viewers, and few enough for a small machine.
+const KNOWN_MAX: usize = 256;
+/// Connections that have not, at once; a new one ends the oldest. Chosen: a page takes one for less than a second.
+const STRANGERS_MAX: usize = 256;
+/// A connection ends if the secret was not shown for so long; the page comes sooner over any network.
+const STRANGER_PATIENCE: Duration = Duration::from_secs(30);
+/// A caller has so long for the head of a request, and for taking the next bytes of an answer.
+const HEAD_PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_PATIENCE: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 30 });
+/// Bytes of a request's head.
+const HEAD_MAX: usize = 32 << 10;
+/// Pause after the system has refused a connection, as it does without free file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// Who is at the other end of a connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    places: Arc<Semaphore>,
+    /// Its place among those that have shown the secret.
+    place: Arc<SetOnce<OwnedSemaphorePermit>>,
+}
+
+impl Caller {
+    fn new(places: &Arc<Semaphore>) -> Self {
+        Self { places: Arc::clone(places), place: Arc::default() }
+    }
+
+    /// Has shown the secret; waits for a place among those that have.
+    pub(crate) async fn admit(&self) {
+        if !self.place.initialized() {
+            let place = Arc::clone(&self.places).acquire_owned().await.expect("nobody closes it");
+            // Requests of one connection come one after the other.
+            let _ = self.place.set(place);
+        }
+    }
+}
+
+/// Answers whoever connects.
+pub(crate) async fn accept(listener: TcpListener, router: Router) {
+    let places = Arc::new(Semaphore::new(KNOWN_MAX));
+    // The oldest first.
+    let mut strangers: VecDeque<(AbortHandle, Caller)> = VecDeque::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        strangers.retain(|(task, caller)| !task.is_finished() && !caller.place.initialized());
+        if strangers.len() >= STRANGERS_MAX
+            && let Some((oldest, _)) = strangers.pop_front()
+        {
+            oldest.abort();
+        }
+        let caller = Caller::new(&places);
+        let task = tokio::spawn(serve_connection(stream, router.clone(), caller.clone()));
+        strangers.push_back((task.abort_handle(), caller));
+    }
+}
+
+async fn serve_connection(stream: TcpStream, router: Router, caller: Caller) {
+    // Events are small, and wait for no others.
+    let _ = stream.set_nodelay(true);
+    let mut stream = TimeoutStream::new(stream);
+    stream.set_write_timeout(Some(WRITE_PATIENCE));
+    let service = TowerToHyperService::new(AddExtension::new(router, caller.clone()));
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(HEAD_MAX)
+        // A caller may have said everything before it hears the answer.
+        .half_close(true)
+        .serve_connection(TokioIo::new(Box::pin(stream)), service);
+    let mut connection = pin!(connection);
+    let admitted = tokio::time::timeout(STRANGER_PATIENCE, caller.place.wait());
+    // A caller that went away or sent nonsense has no one to be told.
+    tokio::select! {
+        _ = &mut connection => {}
+        admitted = admitted => if admitted.is_ok() { let _ = connection.await; }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::Extension;
+    use axum::routing::get;
+    use std::io::{Read as _, Write as _};
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
@@ -182,5 +348,70 @@ mod tests {
             assert!(guard.knows(host), "{host}");
         }
         assert!(!guard.knows("localhost:80") && !guard.knows("localhost"));
+    }
+
+    #[test]
+    fn a_pipe_with_no_writer_is_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let error = Secret::from_file(&pipe).unwrap_err().to_string();
+        assert!(error.contains("it is a pipe"), "{error}");
+    }
+
+    #[test]
+    fn a_new_one_is_long_and_another_each_time() {
+        let (one, other) = (Secret::new().unwrap(), Secret::new().unwrap());
+        assert_eq!(one.as_str().len(), 64);
+        assert!(one.matches(one.as_str().as_bytes()) && !one.matches(other.as_str().as_bytes()));
+        assert!(!one.matches(b"") && !one.matches(&one.as_str().as_bytes()[..63]));
+        assert_eq!(format!("{one:?}"), "Secret");
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_or_that_is_short_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret");
+        let write = |text: &str, mode| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+            Secret::from_file(&path)
+        };
+        let long = "0123456789abcdef0123456789abcdef";
+        assert_eq!(write(&format!("{long}\n"), 0o600).unwrap().as_str(), long);
+        assert!(matches!(write(long, 0o644), Err(ServeError::SecretOpenToOthers { .. })));
+        assert!(matches!(write("short", 0o600), Err(ServeError::SecretWeak { .. })));
+        assert!(matches!(write(&"ä".repeat(40), 0o600), Err(ServeError::SecretWeak { .. })));
+        std::fs::remove_file(&path).unwrap();
+        assert!(matches!(Secret::from_file(&path), Err(ServeError::SecretUnreadable { .. })));
+    }
+
+    /// Sends a request, of whose long answer nothing is read, and waits until the server gives that up.
+    async fn is_given_up(path: &'static str) -> Duration {
+        let page = async || "x".repeat(64 << 20);
+        let admitted = async |Extension(caller): Extension<Caller>| {
+            caller.admit().await;
+            "x".repeat(64 << 20)
+        };
+        let router = Router::new().route("/page", get(page)).route("/api", get(admitted));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut caller = std::net::TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        caller.write_all(format!("GET {path} HTTP/1.1\r\nhost: here\r\n\r\n").as_bytes()).unwrap();
+        let began = tokio::time::Instant::now();
+        let (stream, _) = listener.accept().await.unwrap();
+        serve_connection(stream, router, Caller::new(&Arc::new(Semaphore::new(1)))).await;
+        let given_up = began.elapsed();
+        let mut answer = Vec::new();
+        let _ = caller.read_to_end(&mut answer);
+        assert!((1..64 << 20).contains(&answer.len()), "{}", answer.len());
+        given_up
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_nobody_reads_is_given_up() {
+        for path in ["/page", "/api"] {
+            let after = is_given_up(path).await;
+            assert!((WRITE_PATIENCE..STRANGER_PATIENCE).contains(&after), "{path}: {after:?}");
+        }
     }
 }

@@ -3,11 +3,11 @@
 use std::sync::mpsc;
 
 use axum::http::StatusCode;
+use likenew_history::metrics::Fleet;
 use likenew_history::{
     DamagedRun, DriveHistory, DriveRow, History, HistoryError, KeptRuns, Page, RunRow, drive_json,
     drives_json,
 };
-use likenew_metrics::Fleet;
 use serde::{Deserialize, Serialize};
 use tokio::sync::oneshot;
 
@@ -113,7 +113,7 @@ impl Index {
 
     /// All drives as metrics.
     pub(crate) async fn metrics(&self) -> Result<String, ApiError> {
-        Ok(likenew_metrics::text(&self.ask(Fleet::read).await?))
+        Ok(likenew_history::metrics::text(&self.ask(Fleet::read).await?))
     }
 
     /// Brings the index up to date and asks it.

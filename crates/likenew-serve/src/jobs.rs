@@ -16,9 +16,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{Child, ChildStderr, ChildStdout};
 use tokio::sync::{Notify, broadcast};
 
-use crate::commands::{Grammar, Order};
+use crate::commands::{Grammar, Order, Program};
 use crate::error::ApiError;
-use crate::program::Program;
 use crate::wording;
 
 /// Runs under way at once. Chosen: more than the drives that one person measures at a time.

@@ -11,17 +11,14 @@
 
 mod api;
 mod commands;
-mod connections;
 mod error;
 mod guard;
 mod index;
 mod jobs;
-mod program;
-mod secret;
 mod server;
 mod wording;
 
 pub use commands::{CommandGrammar, Grammar, OptionGrammar, OptionKind};
 pub use error::ServeError;
-pub use secret::Secret;
+pub use guard::Secret;
 pub use server::{Server, Settings};

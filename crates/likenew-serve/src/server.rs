@@ -18,14 +18,11 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use crate::api::{self, ALWAYS, Api, Page};
-use crate::commands::Grammar;
-use crate::connections::accept;
+use crate::commands::{Grammar, Program};
 use crate::error::ServeError;
-use crate::guard::{Guard, known_host, with_secret};
+use crate::guard::{Guard, Secret, accept, known_host, with_secret};
 use crate::index::Index;
 use crate::jobs::Jobs;
-use crate::program::Program;
-use crate::secret::Secret;
 
 /// An answer begins within this.
 const REQUEST_PATIENCE: Duration = Duration::from_secs(90);

@@ -1,27 +1,103 @@
-//! One file per format: what its lines mean.
+//! Which formats there are, which one a file has, and what its lines mean: one file for a format or a group of them.
 
-pub(crate) mod alibaba;
-pub(crate) mod blkparse;
-mod event;
-pub(crate) mod fiu;
-pub(crate) mod iolog;
+mod blkparse;
+mod block_layer;
+mod iolog;
 pub(crate) mod likenew;
-pub(crate) mod msr;
-mod request;
-mod rwbs;
-pub(crate) mod systor;
-pub(crate) mod tencent;
-pub(crate) mod tracefs;
+mod published;
+mod tracefs;
 
-use crate::error::LineError;
-use crate::head::TraceHead;
-use crate::intake::Intake;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::{LineError, TraceError};
+use crate::intake::{Intake, Separators, Volumes};
+use crate::wording;
+
+pub use iolog::{IologVersion, IologWriter};
+pub use likenew::{TraceHead, TraceWriter};
+
+use likenew::FIRST_LINE;
 
 /// Bytes of a sector, the unit of Linux's block layer and of several formats.
 const SECTOR: u64 = 512;
 
+/// Every format.
+pub static FORMATS: [Format; 9] = [
+    likenew::FORMAT,
+    iolog::FORMAT,
+    blkparse::FORMAT,
+    tracefs::FORMAT,
+    published::MSR,
+    published::SYSTOR,
+    published::ALIBABA,
+    published::TENCENT,
+    published::FIU,
+];
+
+/// A format of traces.
+pub struct Format {
+    /// Its name for `--format`.
+    pub name: &'static str,
+    /// Its files alone begin with this, where there is such a thing.
+    magic: Option<&'static str>,
+    /// What a line with the names of the columns begins with, in lower case; empty where there is none. Files
+    /// without this line are of the format as well.
+    pub(crate) header: &'static str,
+    /// How it spells the names of its volumes.
+    pub(crate) separators: Separators,
+    /// Makes what reads its lines.
+    pub(crate) parser: fn() -> Box<dyn Parse>,
+}
+
+impl Format {
+    const fn new(name: &'static str, parser: fn() -> Box<dyn Parse>) -> Self {
+        Self { name, magic: None, header: "", separators: Separators::PLAIN, parser }
+    }
+
+    /// The format of a file of this name that begins so.
+    ///
+    /// # Errors
+    /// What the file looks like, and what to do.
+    pub(crate) fn detect(file: &str, ahead: &[u8]) -> Result<&'static Self, TraceError> {
+        if ahead.is_empty() {
+            return Err(TraceError::Empty { file: file.to_owned() });
+        }
+        let begins = |format: &&Self| format.magic.is_some_and(|magic| ahead.starts_with(magic.as_bytes()));
+        if let Some(format) = FORMATS.iter().find(begins) {
+            return Ok(format);
+        }
+        refuse_known(file, ahead)?;
+        let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
+        let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
+        let lower = line.to_ascii_lowercase();
+        let has_header =
+            |format: &&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
+        let by_header = FORMATS.iter().find(has_header);
+        by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line))).ok_or_else(|| {
+            TraceError::UnknownFormat {
+                file: file.to_owned(),
+                start: line[..line.len().min(60)].escape_ascii().to_string(),
+                formats: names(),
+            }
+        })
+    }
+
+    /// Whether this line can be its first.
+    fn reads(&self, line: &[u8]) -> bool {
+        let mut intake = Intake::new(Volumes::new(None, Separators::PLAIN));
+        let mut parser = (self.parser)();
+        parser.begin(line, &mut intake);
+        let names_columns = !self.header.is_empty() && is_header(line);
+        !line.is_empty() && (names_columns || parser.line(line, &mut intake).is_ok())
+    }
+}
+
 /// The lines of one format.
 pub(crate) trait Parse: Send {
+    /// The file begins so.
+    fn begin(&mut self, _ahead: &[u8], _intake: &mut Intake) {}
+
     /// Whether a last line that was cut off is left out with a note, as a recorder that was killed leaves
     /// one.
     fn forgives_torn_end(&self) -> bool {
@@ -43,6 +119,48 @@ pub(crate) trait Parse: Send {
 }
 
 /// Whether a line of CSV names its columns.
-fn is_header(line: &[u8]) -> bool {
+pub(crate) fn is_header(line: &[u8]) -> bool {
     line.len() > 9 && (line[..9].eq_ignore_ascii_case(b"timestamp") || line.starts_with(b"device_id,"))
+}
+
+fn is_comment(line: &[u8]) -> bool {
+    line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:")
+}
+
+fn names() -> String {
+    FORMATS.each_ref().map(|format| format.name).join(", ")
+}
+
+/// Says of a file that is in no format what it is, where its first bytes show that.
+fn refuse_known(file: &str, ahead: &[u8]) -> Result<(), TraceError> {
+    let file = file.to_owned();
+    Err(match ahead {
+        _ if ahead.starts_with(b"# likenew trace") => {
+            TraceError::OtherVersion { file, first_line: FIRST_LINE }
+        }
+        [_, b't', b'a', b'e', ..] | [b'e', b'a', b't', _, ..] => TraceError::BlktraceBinary { file },
+        [0x17, 0x08, 0x44, ..] => TraceError::TraceCmdBinary { file },
+        _ if ahead.starts_with(b"PERFILE2") => TraceError::PerfBinary { file },
+        [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {
+            TraceError::Packed { file }
+        }
+        _ if ahead.get(257..262) == Some(b"ustar") => TraceError::TarArchive { file },
+        _ if ahead[..ahead.len().min(4096)].contains(&0) => TraceError::NotText { file },
+        _ => return Ok(()),
+    })
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl FromStr for &'static Format {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = FORMATS.iter().find(|format| format.name == text);
+        known.ok_or_else(|| wording::no_such_format(text, &names()))
+    }
 }

@@ -1,16 +1,16 @@
 //! Receives the records of all formats' parsers, checks them and sorts them.
 
+use std::collections::VecDeque;
+
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
+use rustc_hash::FxHashMap;
 
-use crate::applications::Applications;
-use crate::error::{LineError, LineProblem};
-use crate::notes::{Counted, Notes};
-use crate::pairing::Pairing;
-use crate::volumes::Volumes;
-use crate::window::{WINDOW, Window};
-use crate::wording::expected;
+use super::error::{LineError, LineProblem};
+use super::notes::{Counted, Notes};
+use super::pairing::Pairing;
+use super::wording::expected;
 
 /// Limit of an address: 1 EiB. Chosen: no drive is larger.
 const ADDRESS_MAX: u64 = 1 << 60;
@@ -69,6 +69,12 @@ impl Intake {
     pub(crate) fn put(&mut self, io: TraceIo, columns: Columns) -> Result<(), LineError> {
         let io = self.validate(io, columns)?;
         self.keep(io)
+    }
+
+    /// One more record of a volume, if that one is read.
+    #[inline]
+    pub(crate) fn put_of(&mut self, volume: &[u8], io: TraceIo, columns: Columns) -> Result<(), LineError> {
+        if self.volumes.selects(volume)? { self.put(io, columns) } else { Ok(()) }
     }
 
     /// One that leaves, and ends on a later line.
@@ -176,4 +182,296 @@ impl Intake {
 #[cold]
 fn too_late() -> LineError {
     LineError::Line(LineProblem::TooLate { lines: WINDOW })
+}
+
+/// How many records late a record may come.
+pub(crate) const WINDOW: usize = 4096;
+
+/// Holds the latest records until nothing earlier can follow them.
+pub(crate) struct Window {
+    /// In the order of time; of equal times in the order of arrival.
+    pending: VecDeque<TraceIo>,
+    emitted_until: Nanos,
+}
+
+impl Window {
+    pub(crate) fn new() -> Self {
+        Self { pending: VecDeque::with_capacity(WINDOW + 1), emitted_until: Nanos::ZERO }
+    }
+
+    /// Takes one more; `false` when later records were already passed on.
+    #[must_use]
+    pub(crate) fn push(&mut self, io: TraceIo) -> bool {
+        match self.pending.back() {
+            Some(last) if io.at < last.at => {
+                if io.at < self.emitted_until {
+                    return false;
+                }
+                let place = self.pending.partition_point(|pending| pending.at <= io.at);
+                self.pending.insert(place, io);
+            }
+            None if io.at < self.emitted_until => return false,
+            _ => self.pending.push_back(io),
+        }
+        true
+    }
+
+    /// The earliest, once enough have come after it or nothing more comes.
+    pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
+        if self.pending.len() <= WINDOW && !is_end {
+            return None;
+        }
+        let io = self.pending.pop_front()?;
+        self.emitted_until = io.at;
+        Some(io)
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.pending.clear();
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+}
+
+/// At most this many names are distinguished: programs that put a number into each name must not fill the
+/// memory.
+const NAMES_MAX: usize = 4096;
+
+/// A longer name is cut to this.
+const APPLICATION_NAME_MAX: usize = 255;
+
+/// All names after the first [`NAMES_MAX`].
+const FURTHER: &str = "(further)";
+
+/// Names of applications by their index; the first is empty.
+pub(crate) struct Applications {
+    names: Vec<String>,
+    indices: FxHashMap<Box<[u8]>, u16>,
+    latest: u16,
+}
+
+impl Applications {
+    pub(crate) fn new() -> Self {
+        Self { names: vec![String::new()], indices: FxHashMap::default(), latest: 0 }
+    }
+
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The index of this name, which is new or known.
+    #[inline]
+    pub(crate) fn index(&mut self, name: &[u8]) -> u16 {
+        let name = &name[..name.len().min(APPLICATION_NAME_MAX)];
+        // The same program often comes twice in a row.
+        if self.names[usize::from(self.latest)].as_bytes() == name {
+            return self.latest;
+        }
+        let index = match self.indices.get(name) {
+            Some(index) => *index,
+            None if name.is_empty() => 0,
+            None => self.new_index(name),
+        };
+        self.latest = index;
+        index
+    }
+
+    fn new_index(&mut self, name: &[u8]) -> u16 {
+        if self.names.len() > NAMES_MAX {
+            return NAMES_MAX as u16 + 1;
+        }
+        self.names.push(String::from_utf8_lossy(name).into_owned());
+        let index = (self.names.len() - 1) as u16;
+        self.indices.insert(name.into(), index);
+        if self.names.len() > NAMES_MAX {
+            self.names.push(FURTHER.to_owned());
+        }
+        index
+    }
+}
+
+/// Of longer volume names only the beginning is compared.
+const VOLUME_NAME_MAX: usize = 1024;
+
+/// No more volumes are counted.
+const VOLUMES_MAX: usize = 10_000;
+
+/// Volumes that are named in an error.
+const LISTED_VOLUMES_MAX: usize = 12;
+
+/// The byte between the two parts of a volume's name, in the file and as users write it.
+#[derive(Clone, Copy)]
+pub(crate) struct Separators {
+    pub(crate) file: u8,
+    pub(crate) display_name: u8,
+}
+
+impl Separators {
+    /// The file spells the name as users do.
+    pub(crate) const PLAIN: Self = Self { file: b',', display_name: b',' };
+}
+
+/// The volume that is read.
+pub(crate) struct Volumes {
+    spelling: Separators,
+    /// The one that was asked for, or else that of the first record, as the file spells it.
+    selection: Option<Box<[u8]>>,
+    is_selected: bool,
+    /// Records that were read.
+    read: u64,
+    /// Whether records are only counted by now.
+    counting: bool,
+    census: FxHashMap<Box<[u8]>, u64>,
+}
+
+impl Volumes {
+    pub(crate) fn new(is_selected: Option<&str>, spelling: Separators) -> Self {
+        let selection = is_selected
+            .map(|name| swap_separators(name.as_bytes(), spelling.display_name, spelling.file).into());
+        let is_selected = is_selected.is_some();
+        Self { spelling, selection, is_selected, read: 0, counting: false, census: FxHashMap::default() }
+    }
+
+    /// Whether a record of this volume is to be read; it counts.
+    #[inline]
+    pub(crate) fn selects(&mut self, name: &[u8]) -> Result<bool, LineError> {
+        if self.is_chosen(name) {
+            self.read += 1;
+            return Ok(true);
+        }
+        self.skip_other(name)
+    }
+
+    /// Whether this is the volume that is read.
+    #[inline]
+    pub(crate) fn is_chosen(&self, name: &[u8]) -> bool {
+        !self.counting && self.selection.as_deref() == Some(name)
+    }
+
+    fn skip_other(&mut self, name: &[u8]) -> Result<bool, LineError> {
+        let name = &name[..name.len().min(VOLUME_NAME_MAX)];
+        if self.selection.is_none() {
+            self.selection = Some(name.into());
+            self.read = 1;
+            return Ok(true);
+        }
+        if !self.is_selected && !self.counting {
+            return Err(LineError::AnotherVolume);
+        }
+        // Once the right one is found, the others are no longer needed.
+        if self.counting || self.read == 0 {
+            if let Some(count) = self.census.get_mut(name) {
+                *count += 1;
+            } else if self.census.len() < VOLUMES_MAX {
+                self.census.insert(name.into(), 1);
+            }
+        }
+        Ok(false)
+    }
+
+    /// From now on records are counted by volume, and none is read.
+    pub(crate) fn begin_census(&mut self) {
+        self.counting = true;
+        if let Some(first) = self.selection.clone() {
+            *self.census.entry(first).or_default() += self.read;
+        }
+    }
+
+    /// The volume that is read, as users spell it.
+    pub(crate) fn selection(&self) -> Option<String> {
+        self.selection
+            .as_ref()
+            .filter(|name| self.read > 0 && !name.is_empty())
+            .map(|name| self.display_name(name))
+    }
+
+    /// The volume that was asked for and not found.
+    pub(crate) fn missing(&self) -> Option<String> {
+        self.selection
+            .as_ref()
+            .filter(|_| self.is_selected && self.read == 0)
+            .map(|name| self.display_name(name))
+    }
+
+    /// The volumes that were counted: those with most records, and how many more there are.
+    pub(crate) fn volume_list(&self) -> String {
+        let mut volumes: Vec<(&[u8], u64)> =
+            self.census.iter().map(|(name, count)| (&**name, *count)).collect();
+        volumes.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+        let named = volumes.iter().take(LISTED_VOLUMES_MAX);
+        let named: Vec<String> =
+            named.map(|(name, count)| format!("{} ({count})", self.display_name(name))).collect();
+        let more = volumes.len().saturating_sub(LISTED_VOLUMES_MAX);
+        let at_least = if volumes.len() == VOLUMES_MAX { "at least " } else { "" };
+        match more {
+            0 => named.join(", "),
+            _ => format!("{} and {at_least}{more} more", named.join(", ")),
+        }
+    }
+
+    fn display_name(&self, name: &[u8]) -> String {
+        String::from_utf8_lossy(&swap_separators(name, self.spelling.file, self.spelling.display_name))
+            .into_owned()
+    }
+}
+
+/// The name with the last `from` of it replaced.
+fn swap_separators(name: &[u8], from: u8, to: u8) -> Vec<u8> {
+    let mut name = name.to_vec();
+    if let Some(last) = name.iter_mut().rev().find(|byte| **byte == from) {
+        *last = to;
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use likenew_core::io::Op;
+
+    fn io(at: u64, offset: u64) -> TraceIo {
+        TraceIo { at: Nanos(at), op: Op::Read, offset, length: 512, latency: None, application: 0 }
+    }
+
+    #[test]
+    fn late_records_find_their_place_and_equals_keep_theirs() {
+        let mut window = Window::new();
+        for (at, offset) in [(5, 0), (3, 1), (5, 2), (4, 3), (3, 4)] {
+            assert!(window.push(io(at, offset)));
+        }
+        assert!(window.pop(false).is_none(), "an earlier one may follow");
+        let order: Vec<(u64, u64)> =
+            std::iter::from_fn(|| window.pop(true)).map(|io| (io.at.0, io.offset)).collect();
+        assert_eq!(order, [(3, 1), (3, 4), (4, 3), (5, 0), (5, 2)]);
+    }
+
+    #[test]
+    fn what_comes_too_late_is_refused() {
+        let mut window = Window::new();
+        for at in 0..=WINDOW as u64 {
+            assert!(window.push(io(at + 10, 0)));
+        }
+        assert_eq!(window.pop(false).map(|io| io.at.0), Some(10));
+        assert!(window.push(io(10, 0)), "as early as the one before");
+        assert!(!window.push(io(9, 0)));
+    }
+
+    #[test]
+    fn names_are_distinguished_up_to_a_bound() {
+        let mut applications = Applications::new();
+        assert_eq!(
+            [b"" as &[u8], b"a", b"b", b"a", b""].map(|name| applications.index(name)),
+            [0, 1, 2, 1, 0]
+        );
+        for n in 0..70_000 {
+            let index = usize::from(applications.index(format!("program {n}").as_bytes()));
+            let name = &applications.names()[index];
+            assert!(*name == format!("program {n}") || name == FURTHER, "{name}");
+        }
+        assert_eq!(applications.names().len(), NAMES_MAX + 2);
+        assert_eq!(applications.index(b"b"), 2);
+        assert_eq!(applications.index(&[b'x'; 9000]), applications.index(&[b'x'; 8000]));
+    }
 }

@@ -7,29 +7,17 @@
 //! is skipped in silence, and nothing in a file makes a reader panic or ask for memory without bound. No
 //! existing file is ever written. This crate opens no drive and reads no clock.
 
-mod applications;
-mod cursor;
 mod error;
-mod format;
 mod formats;
-mod head;
 mod intake;
-mod iolog_writer;
 mod lines;
 mod notes;
-mod open;
 mod pairing;
-mod reader;
 mod survey;
-mod trace_writer;
-mod volumes;
-mod window;
+mod trace;
 mod wording;
 
 pub use error::{LineProblem, TraceError};
-pub use format::Format;
-pub use head::TraceHead;
-pub use iolog_writer::{IologVersion, IologWriter};
-pub use open::{OpenOptions, Trace, decompress, file, open, open_stream};
+pub use formats::{FORMATS, Format, IologVersion, IologWriter, TraceHead, TraceWriter};
 pub use survey::{Amount, ApplicationShare, LatencyStats, Survey, Surveyor, survey};
-pub use trace_writer::TraceWriter;
+pub use trace::{OpenOptions, Trace, decompress, file, open_stream};

@@ -1,9 +1,7 @@
 //! What a trace holds, found in one pass.
 
-mod busy;
-mod in_flight;
-mod sequence;
-
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::hash::Hasher as _;
 
 use likenew_core::io::Op;
@@ -11,10 +9,6 @@ use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 use serde::{Deserialize, Serialize};
 use twox_hash::XxHash3_64;
-
-use busy::BusySpans;
-use in_flight::InFlight;
-use sequence::Sequence;
 
 /// Applications that are listed by name.
 const LISTED_MAX: usize = 31;
@@ -253,5 +247,199 @@ impl Digest {
     }
 }
 
+/// The union of spans that come in the order of their beginnings, and their sum.
+#[derive(Clone, Copy, Default)]
+pub(super) struct BusySpans {
+    time: Nanos,
+    waiting: Nanos,
+    /// Where the latest of them ends.
+    until: Nanos,
+}
+
+impl BusySpans {
+    pub(super) fn put(&mut self, at: Nanos, latency: Nanos) {
+        let end = at + latency;
+        self.time += end.since(at.max(self.until));
+        self.until = self.until.max(end);
+        self.waiting += latency;
+    }
+
+    /// How long at least one was in flight.
+    pub(super) fn time(self) -> Nanos {
+        self.time
+    }
+
+    /// The sum of all.
+    pub(super) fn waiting(self) -> Nanos {
+        self.waiting
+    }
+}
+
+/// No more are counted: a damaged trace must not fill the memory.
+const COUNTED_MAX: usize = 1 << 16;
+
+/// The ends of those in flight, of I/Os that come in the order in which they leave.
+#[derive(Default)]
+pub(super) struct InFlight {
+    ends: BinaryHeap<Reverse<Nanos>>,
+    max: usize,
+}
+
+impl InFlight {
+    pub(super) fn put(&mut self, at: Nanos, latency: Nanos) {
+        while self.ends.peek().is_some_and(|end| end.0 <= at) {
+            self.ends.pop();
+        }
+        if self.ends.len() < COUNTED_MAX {
+            self.ends.push(Reverse(at + latency));
+        }
+        self.max = self.max.max(self.ends.len());
+    }
+
+    pub(super) fn max(&self) -> usize {
+        self.max
+    }
+}
+
+/// Ends that are remembered: as many programs may read or write side by side.
+const STREAMS_TRACKED: usize = 16;
+
+/// The latest ends of reads and of writes.
+#[derive(Default)]
+pub(super) struct Sequence {
+    reads: Ends,
+    writes: Ends,
+    continuing: u64,
+    all: u64,
+}
+
+#[derive(Default)]
+struct Ends {
+    ends: [u64; STREAMS_TRACKED],
+    next: usize,
+}
+
+impl Sequence {
+    /// Takes a read or a write.
+    pub(super) fn put(&mut self, io: &TraceIo) {
+        let ends = if io.op == Op::Read { &mut self.reads } else { &mut self.writes };
+        self.all += 1;
+        // Nothing ends at 0, so an end that is not there yet matches no beginning but that of the drive.
+        let continuing = ends.ends.iter().position(|end| *end == io.offset && *end > 0);
+        let place = continuing.unwrap_or(ends.next);
+        if continuing.is_some() {
+            self.continuing += 1;
+        } else {
+            ends.next = (ends.next + 1) % STREAMS_TRACKED;
+        }
+        ends.ends[place] = io.offset.saturating_add(io.length);
+    }
+
+    /// Of all, 0 to 1.
+    pub(super) fn share(&self) -> f64 {
+        if self.all == 0 { 0.0 } else { self.continuing as f64 / self.all as f64 }
+    }
+}
+
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    struct Listed<'a>(std::slice::Iter<'a, TraceIo>, Vec<String>);
+
+    impl TraceSource for Listed<'_> {
+        fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+            Ok(self.0.next().copied())
+        }
+
+        fn applications(&self) -> &[String] {
+            &self.1
+        }
+    }
+
+    fn io(at: u64, op: Op, offset: u64, length: u64, latency: Option<u64>, application: u16) -> TraceIo {
+        TraceIo { at: Nanos(at), op, offset, length, latency: latency.map(Nanos), application }
+    }
+
+    fn surveyed(ios: &[TraceIo], names: &[&str]) -> Survey {
+        let names = names.iter().map(|name| (*name).to_owned()).collect();
+        survey(&mut Listed(ios.iter(), names)).unwrap()
+    }
+
+    #[test]
+    fn figures_are_those_counted_by_hand() {
+        let ios = [
+            io(0, Op::Write, 0, 4096, Some(100), 1),
+            io(50, Op::Read, 1 << 20, 512, Some(100), 2),
+            io(60, Op::Write, 4096, 8192, Some(10), 1),
+            io(200, Op::Read, (1 << 20) + 512, 512, None, 2),
+            io(300, Op::Flush, 0, 0, Some(40), 0),
+            io(400, Op::Trim, 1 << 21, 1 << 22, Some(0), 1),
+        ];
+        let survey = surveyed(&ios, &["", "db", "backup"]);
+        assert_eq!((survey.records, survey.span_ns, survey.end_max_bytes), (6, Nanos(400), 3 << 21));
+        assert_eq!((survey.length_max_bytes, survey.sequential_share), (8192, 0.5));
+        assert_eq!(survey.read, Amount { ios: 2, bytes: 1024 });
+        assert_eq!(survey.write, Amount { ios: 2, bytes: 12_288 });
+        assert_eq!(survey.trim, Amount { ios: 1, bytes: 1 << 22 });
+        assert_eq!(survey.flush, Amount { ios: 1, bytes: 0 });
+        let latency = survey.latency.unwrap();
+        assert_eq!((latency.ios, latency.busy_ns, latency.waiting_ns), (5, Nanos(190), Nanos(250)));
+        assert_eq!((latency.depth_max, latency.depth_mean), (3, 250.0 / 190.0));
+        let shares: Vec<_> = survey
+            .applications
+            .iter()
+            .map(|share| {
+                (share.application.as_str(), share.ios, share.waiting_ns.0, share.busy_ns.map(|ns| ns.0))
+            })
+            .collect();
+        assert_eq!(shares, [("db", 3, 110, Some(100)), ("backup", 2, 100, Some(100)), ("", 1, 40, Some(40))]);
+    }
+
+    #[test]
+    fn the_digest_knows_every_value() {
+        let first = io(0, Op::Write, 512, 4096, Some(1), 1);
+        let names = ["", "a", "b"];
+        let digest = |io: TraceIo| surveyed(&[io], &names).digest;
+        let changed = [
+            TraceIo { at: Nanos(1), ..first },
+            TraceIo { op: Op::Read, ..first },
+            TraceIo { offset: 1024, ..first },
+            TraceIo { length: 512, ..first },
+            TraceIo { latency: None, ..first },
+            TraceIo { latency: Some(Nanos(0)), ..first },
+            TraceIo { application: 2, ..first },
+        ];
+        for other in changed {
+            assert_ne!(digest(other), digest(first), "{other:?}");
+        }
+        // The name counts, not its index.
+        assert_eq!(surveyed(&[TraceIo { application: 2, ..first }], &["", "b", "a"]).digest, digest(first));
+        assert_eq!(digest(first).len(), "xxh3-64:".len() + 16);
+    }
+
+    #[test]
+    fn of_many_applications_the_rest_is_one() {
+        let names: Vec<String> =
+            std::iter::once(String::new()).chain((1..100).map(|n| format!("p{n}"))).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let ios: Vec<TraceIo> =
+            (1..100).map(|n| io(n, Op::Read, 0, 512 * n, Some(1), u16::try_from(n).unwrap())).collect();
+        let survey = surveyed(&ios, &names);
+        assert_eq!(survey.applications.len(), 32);
+        assert_eq!(survey.applications[0].application, "p99");
+        let others = &survey.applications[31];
+        assert_eq!((others.application.as_str(), others.ios, others.busy_ns), ("(others)", 68, None));
+        assert_eq!(survey.applications.iter().map(|share| share.bytes).sum::<u64>(), survey.read.bytes);
+    }
+
+    #[test]
+    fn an_empty_trace_has_a_survey_that_is_kept_in_a_plan() {
+        for ios in [vec![], vec![io(0, Op::Read, 0, 512, None, 0)]] {
+            let survey = surveyed(&ios, &[""]);
+            assert!(survey.latency.is_none());
+            let text = serde_json::to_string(&survey).unwrap();
+            assert_eq!(serde_json::from_str::<Survey>(&text).unwrap(), survey);
+        }
+    }
+}

@@ -1,21 +1,20 @@
-//! Puts a view onto a screen of any size.
-
-mod detail;
-mod panel;
-mod table;
-mod wording;
+//! Puts a view onto a screen of any size: all drives, a row each, or one drive with its last intervals as
+//! plots.
 
 use likenew_core::findings::Role;
 use likenew_core::io::Op;
+use likenew_core::units::{Nanos, amount};
 use ratatui_core::buffer::Buffer;
 use ratatui_core::layout::Rect;
-use ratatui_core::style::Style;
+use ratatui_core::style::{Modifier, Style};
+use ratatui_widgets::sparkline::Sparkline;
 use unicode_width::UnicodeWidthStr as _;
 
-use crate::column::Column;
-use crate::drives::Drives;
-use crate::theme::Theme;
-use crate::view::{Page, View};
+use super::column::{Column, GAP, SizedColumn, fit, iops, latency, number, percent};
+use super::drives::{Activity, DriveHistory, Drives};
+use super::theme::Theme;
+use super::view::{Page, View};
+use crate::wording;
 
 /// Draws everything into `area`. Whatever does not fit is left out.
 pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
@@ -28,8 +27,8 @@ pub fn draw(view: &View, drives: &Drives, area: Rect, buffer: &mut Buffer) {
     canvas.put(0, 0, area.width, &head(view, drives), view.theme.strong());
     let body = Rect::new(0, 1, area.width, last.saturating_sub(1));
     match view.page {
-        Page::Table => table::draw(view, drives, body, &mut canvas),
-        Page::Detail => detail::draw(view, drives, body, &mut canvas),
+        Page::Table => draw_table(view, drives, body, &mut canvas),
+        Page::Detail => draw_detail(view, drives, body, &mut canvas),
         Page::Help => draw_help(body, &mut canvas),
     }
     if last > 0 {
@@ -134,6 +133,347 @@ impl Canvas<'_> {
             widget.render(on_screen, self.buffer);
         }
     }
+}
+
+/// Heights of bars are in so many parts of the highest.
+const PARTS: f64 = 10_000.0;
+
+/// One value of each interval.
+fn values(history: &DriveHistory, value: impl Fn(&Activity) -> Option<f64>) -> Vec<Option<f64>> {
+    history.past().map(|activity| activity.and_then(&value)).collect()
+}
+
+/// Bars of the newest values that fit, the newest at the right; what was not measured stays empty. They reach
+/// to the top at `most`, or at the highest where that is higher or `most` is nothing.
+fn bars(
+    values: impl DoubleEndedIterator<Item = Option<f64>>,
+    most: f64,
+    style: Style,
+    place: Rect,
+    canvas: &mut Canvas,
+) {
+    let mut newest: Vec<Option<f64>> = values.rev().take(usize::from(place.width)).collect();
+    newest.reverse();
+    let highest = newest.iter().flatten().fold(most, |highest, value| highest.max(*value));
+    let part = |value: f64| {
+        let share = if highest > 0.0 { value / highest } else { 0.0 };
+        // Any value above zero has at least the lowest bar.
+        let least = if value > 0.0 { PARTS / (8.0 * f64::from(place.height.max(1))) } else { 0.0 };
+        (share * PARTS).max(least).min(PARTS) as u64
+    };
+    let missing = usize::from(place.width).saturating_sub(newest.len());
+    let data: Vec<Option<u64>> =
+        std::iter::repeat_n(None, missing).chain(newest.iter().map(|value| value.map(part))).collect();
+    let widget = Sparkline::default()
+        .data(data)
+        .max(PARTS as u64)
+        .bar_set(canvas.theme.bars())
+        .absent_value_symbol(" ")
+        .style(style);
+    canvas.render(widget, place);
+}
+
+/// Bars under a title: what they show, the newest value, and the highest that is shown.
+struct Panel<'a> {
+    title: &'a str,
+    values: Vec<Option<f64>>,
+    spell: &'a dyn Fn(f64) -> String,
+    /// The value at the top, where that is fixed.
+    most: f64,
+    style: Style,
+}
+
+impl Panel<'_> {
+    fn draw(&self, place: Rect, canvas: &mut Canvas) {
+        let shown = self.values.iter().rev().take(usize::from(place.width)).flatten();
+        let highest = shown
+            .copied()
+            .fold(None, |highest: Option<f64>, value| Some(highest.map_or(value, |h| h.max(value))));
+        let newest = self.values.last().copied().flatten().map_or("-".to_owned(), self.spell);
+        let most = highest.map_or(String::new(), |highest| format!("most {}", (self.spell)(highest)));
+        let strong = canvas.theme.strong();
+        let faint = canvas.theme.faint();
+        canvas.put(place.x, place.y, place.width, &format!("{}  {newest}", self.title), strong);
+        let used = (self.title.chars().count() + newest.chars().count() + 4) as u16;
+        if place.width > used + most.chars().count() as u16 {
+            canvas.put_right(place.x, place.y, place.width, &most, faint);
+        }
+        let below = Rect { y: place.y + 1, height: place.height.saturating_sub(1), ..place };
+        bars(self.values.iter().copied(), self.most, self.style, below, canvas);
+    }
+}
+
+/// A drive with I/O in flight that has answered nothing for this long is shown as waiting. Chosen: a second
+/// is what a person notices.
+const WAITS: Nanos = Nanos::from_secs(1);
+/// Rows that the plots below the table take, with a blank one above.
+const PICTURES: u16 = 7;
+/// … and may grow to.
+const PICTURE_MAX: u16 = 12;
+
+fn draw_table(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
+    let rows = view.rows(drives);
+    let columns = fit(area.width, &rows);
+    let titles = if area.height > 3 { 2 } else { 1 };
+    draw_titles(view, &columns, area, titles, canvas);
+    let room = area.height.saturating_sub(titles);
+    if rows.is_empty() {
+        let reason = match &*view.filter {
+            "" => wording::NO_MEDIUM.to_owned(),
+            filter => wording::no_match(filter),
+        };
+        canvas.put(0, area.y + titles, area.width, &reason, Style::new());
+        return;
+    }
+    let selection = view.selection(&rows);
+    let pictures = if room >= rows.len() as u16 + PICTURES { PICTURES } else { 0 };
+    let visible = usize::from(room - pictures);
+    let first = (selection + 1).saturating_sub(visible.max(1));
+    for (line, (index, history)) in rows.iter().enumerate().skip(first).take(visible).enumerate() {
+        let y = area.y + titles + line as u16;
+        draw_row(view, &columns, history, y, canvas);
+        if index == selection {
+            canvas.mark(Rect::new(0, y, area.width, 1), view.theme.selection());
+        }
+    }
+    if pictures > 0 {
+        let y = area.y + titles + rows.len().min(visible) as u16 + 1;
+        let place = Rect { y, height: area.y + area.height - y, ..area };
+        draw_pictures(view, rows[selection], place, canvas);
+    }
+}
+
+fn draw_titles(view: &View, columns: &[SizedColumn], area: Rect, lines: u16, canvas: &mut Canvas) {
+    let mut x = 0;
+    for (column, width) in columns {
+        let sorted = *column == view.sort;
+        let style =
+            if sorted { view.theme.strong().add_modifier(Modifier::UNDERLINED) } else { view.theme.strong() };
+        let title = column.title(view.units);
+        for line in 0..lines {
+            let text = title[usize::from(line + 2 - lines)];
+            match column.is_text() {
+                true => canvas.put(x, area.y + line, *width, text, style),
+                false => canvas.put_right(x, area.y + line, *width, text, style),
+            }
+        }
+        x += width + GAP;
+    }
+}
+
+fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16, canvas: &mut Canvas) {
+    let activity = history.activity();
+    let waits = activity.is_some_and(|activity| activity.waiting >= WAITS);
+    let row = match activity {
+        Some(activity) if activity.is_active() => Style::new(),
+        _ => view.theme.faint(),
+    };
+    let mut x = 0;
+    for (column, width) in columns {
+        let place = Rect::new(x, y, *width, 1);
+        if *column == Column::History {
+            bars(bytes_per_interval(history), 0.0, view.theme.read(), place, canvas);
+        } else {
+            let cell = match column {
+                Column::Latency(Op::Read) if waits => "waiting".to_owned(),
+                Column::Latency(Op::Write) if waits => {
+                    activity.map_or(String::new(), |activity| wording::whole_secs(activity.waiting))
+                }
+                column => column.cell(history, view.units),
+            };
+            let style = match column {
+                Column::Drive | Column::Latency(_) if waits => view.theme.alarm(),
+                Column::Drive => row.add_modifier(Modifier::BOLD),
+                _ => row,
+            };
+            match column.is_text() {
+                true => canvas.put(x, y, *width, &cell, style),
+                false => canvas.put_right(x, y, *width, &cell, style),
+            }
+        }
+        x += width + GAP;
+    }
+}
+
+/// Bytes a second of all operations in each interval.
+fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item = Option<f64>> {
+    let all = |activity: &Activity| Op::ALL.iter().map(|op| activity.bytes_per_s(*op)).sum();
+    history.past().map(move |activity| activity.map(all))
+}
+
+/// Reads and writes of one drive side by side: how much, and below that how fast, where it fits.
+fn draw_pictures(view: &View, history: &DriveHistory, place: Rect, canvas: &mut Canvas) {
+    let lines = if place.height >= 2 * PICTURES { 2 } else { 1 };
+    let half = place.width.saturating_sub(2) / 2;
+    let height = (place.height / lines).min(PICTURE_MAX);
+    for (op, x, style) in [(Op::Read, 0, view.theme.read()), (Op::Write, half + 2, view.theme.write())] {
+        let place = Rect { x, width: half, height: height - 1, ..place };
+        let rates = Panel {
+            title: &format!("{} {op} {}", history.name(), view.units.word()),
+            values: values(history, |activity| Some(activity.bytes_per_s(op))),
+            spell: &|value| view.units.rate(value),
+            most: 0.0,
+            style,
+        };
+        rates.draw(place, canvas);
+        let latencies = Panel {
+            title: &format!("{} {op} latency", history.name()),
+            values: values(history, |activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64)),
+            spell: &|value| Nanos(value as u64).to_string(),
+            ..rates
+        };
+        if lines == 2 {
+            latencies.draw(Rect { y: place.y + height, ..place }, canvas);
+        }
+    }
+}
+
+/// Least rows of a plot with its title; and columns.
+const PANEL_HEIGHT: u16 = 4;
+const PANEL_WIDTH: u16 = 36;
+/// Rows that facts get before plots grow.
+const FACTS: u16 = 8;
+
+fn draw_detail(view: &View, drives: &Drives, area: Rect, canvas: &mut Canvas) {
+    let rows = view.rows(drives);
+    let Some(history) = rows.get(view.selection(&rows)) else {
+        canvas.put(0, area.y, area.width, wording::NO_DRIVE, Style::new());
+        return;
+    };
+    canvas.put(0, area.y, area.width, &title(history), view.theme.strong());
+    let (now, style) = now(view, history);
+    canvas.put(0, area.y + 1, area.width, &now, style);
+    let below = Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
+    let taken = draw_panels(view, history, below, canvas);
+    let y = below.y + taken;
+    for (line, text) in facts(history).iter().enumerate() {
+        let at = y + line as u16;
+        if at >= area.y + area.height {
+            break;
+        }
+        canvas.put(0, at, area.width, text, Style::new());
+    }
+}
+
+fn title(history: &DriveHistory) -> String {
+    let facts = history.facts();
+    let model = facts.model.as_deref().unwrap_or("model unknown");
+    let mut text = format!("{}  {model}", facts.path);
+    if facts.capacity_bytes > 0 {
+        text += &format!("  {}", amount(facts.capacity_bytes));
+    }
+    if !facts.used_by.is_empty() {
+        text += &format!("  {}", facts.used_by.join(" "));
+    }
+    text
+}
+
+/// The last interval in a line.
+fn now(view: &View, history: &DriveHistory) -> (String, Style) {
+    let Some(activity) = history.activity() else {
+        return (wording::uncounted(history.state()).to_owned(), view.theme.faint());
+    };
+    if activity.waiting >= WAITS {
+        return (wording::waiting(activity.stat.in_flight, activity.waiting), view.theme.alarm());
+    }
+    let mut text = wording::in_flight(activity.stat.in_flight, activity.in_flight);
+    for op in [Op::Read, Op::Write, Op::Trim, Op::Flush] {
+        let count = activity.op_stat(op);
+        if count.ios > 0 && matches!(op, Op::Trim | Op::Flush) {
+            text += &format!("  {op} {}/s {}", iops(activity.iops(op)), latency(&count));
+        } else if count.ios > 0 {
+            let merged = 100.0 * count.merged as f64 / (count.ios + count.merged) as f64;
+            text += &format!("  {op} {} each, {merged:.0}% merged", amount(count.bytes() / count.ios));
+        }
+    }
+    (text, Style::new())
+}
+
+/// Draws as many plots as fit; returns how many rows they took.
+fn draw_panels(view: &View, history: &DriveHistory, area: Rect, canvas: &mut Canvas) -> u16 {
+    let theme = view.theme;
+    let rate = |value| view.units.rate(value);
+    let span = |value: f64| Nanos(value as u64).to_string();
+    let share = |value| percent(value);
+    let degrees = |value: f64| format!("{value:.0} °C");
+    let word = view.units.word();
+    let latency_of =
+        |op: Op| move |activity: &Activity| activity.op_stat(op).latency_mean().map(|mean| mean.0 as f64);
+    let titles = [format!("read {word}"), format!("write {word}"), format!("trim {word}")];
+    let panel = |title, values, spell, style| Panel { title, values, spell, most: 0.0, style };
+    let mut panels = vec![
+        panel(
+            &*titles[0],
+            values(history, |activity| Some(activity.bytes_per_s(Op::Read))),
+            &rate as &dyn Fn(f64) -> String,
+            theme.read(),
+        ),
+        panel(
+            &*titles[1],
+            values(history, |activity| Some(activity.bytes_per_s(Op::Write))),
+            &rate,
+            theme.write(),
+        ),
+        panel("read latency", values(history, latency_of(Op::Read)), &span, theme.read()),
+        panel("write latency", values(history, latency_of(Op::Write)), &span, theme.write()),
+        panel("read IOPS", values(history, |activity| Some(activity.iops(Op::Read))), &iops, theme.read()),
+        panel("write IOPS", values(history, |activity| Some(activity.iops(Op::Write))), &iops, theme.write()),
+        Panel {
+            most: 1.0,
+            ..panel("busy", values(history, |activity| Some(activity.busy())), &share, theme.neutral())
+        },
+        panel("mean queue", values(history, |activity| Some(activity.queue())), &number, theme.neutral()),
+    ];
+    if history.past().flatten().any(|activity| activity.op_stat(Op::Trim).ios > 0) {
+        panels.push(panel(
+            &*titles[2],
+            values(history, |activity| Some(activity.bytes_per_s(Op::Trim))),
+            &rate,
+            theme.neutral(),
+        ));
+    }
+    if history.past().flatten().any(|activity| activity.temperature_c.is_some()) {
+        panels.push(panel(
+            "temperature",
+            values(history, |activity| activity.temperature_c),
+            &degrees,
+            theme.neutral(),
+        ));
+    }
+    lay_out(&panels, area, canvas)
+}
+
+/// In rows of two where there is the width, higher where there is the height.
+fn lay_out(panels: &[Panel], area: Rect, canvas: &mut Canvas) -> u16 {
+    let abreast = (area.width / PANEL_WIDTH).clamp(1, 2);
+    let wanted = (panels.len() as u16).div_ceil(abreast);
+    let room = area.height.saturating_sub(FACTS.min(area.height / 3));
+    let height = (room / wanted.max(1)).clamp(2, 2 * PANEL_HEIGHT);
+    let lines = (room / height).min(wanted);
+    let width = (area.width - 2 * (abreast - 1)) / abreast;
+    for (index, panel) in panels.iter().take(usize::from(lines * abreast)).enumerate() {
+        let (line, place) = (index as u16 / abreast, index as u16 % abreast);
+        let place = Rect::new(place * (width + 2), area.y + line * height, width, height);
+        panel.draw(place, canvas);
+    }
+    lines * height
+}
+
+/// What limits its numbers, its layers, and what else is known.
+fn facts(history: &DriveHistory) -> Vec<String> {
+    let facts = history.facts();
+    let mut lines: Vec<String> = facts.caveats.iter().map(|caveat| format!("! {caveat}")).collect();
+    if facts.stack.len() > 1 {
+        for layer in &facts.stack {
+            let indent = "  ".repeat(usize::from(layer.level.saturating_sub(1)));
+            let branch = if layer.level > 0 { "└ " } else { "" };
+            let mark = if layer.name == history.name() { " *" } else { "" };
+            lines.push(format!("{indent}{branch}{}{mark}  {}", layer.name, layer.words));
+        }
+    }
+    let known: Vec<String> = facts.facts.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    lines.extend(known.chunks(2).map(|pair| pair.join(" · ")));
+    lines
 }
 
 #[cfg(test)]

@@ -7,16 +7,11 @@
 //! drive and interval for programs and logs, [`plain`] the same as text without a screen, and [`findings`]
 //! the summary of a log.
 
-pub mod activity;
 pub mod column;
 pub mod draw;
-pub mod drive_history;
 pub mod drives;
 pub mod findings;
 pub mod line;
-pub mod plain;
 pub mod theme;
 pub mod view;
 mod wording;
-
-mod format;

@@ -3,8 +3,8 @@
 use likenew_core::io::Op;
 use serde::{Deserialize, Serialize};
 
-use crate::activity::Activity;
-use crate::drive_history::{DriveHistory, State};
+use crate::drives::Activity;
+use crate::drives::{DriveHistory, State};
 
 /// The line of one drive after each reading. Keys have units; what is not known is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -127,7 +127,7 @@ impl IntervalCounts {
 mod tests {
     use super::*;
     use crate::drives::Drives;
-    use crate::drives::tests::{at, reading};
+    use crate::drives::history_tests::{at, reading};
 
     #[test]
     fn a_line_is_plain_json_and_reads_back() {

@@ -4,7 +4,7 @@ use likenew_core::io::Op;
 use likenew_core::units::Nanos;
 
 use crate::column::{Column, Units};
-use crate::drive_history::DriveHistory;
+use crate::drives::DriveHistory;
 use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
 
@@ -280,7 +280,7 @@ fn shorter(interval: Nanos) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drives::tests::{at, reading};
+    use crate::drives::history_tests::{at, reading};
 
     fn drives() -> Drives {
         let mut drives = Drives::default();

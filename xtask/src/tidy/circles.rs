@@ -3,12 +3,13 @@
 //! Paths are followed through `use` and re-exports to the module that defines an item. Of an import the two modules count
 //! at which its ends part, with all that is below them. Tests may import what they like, and so may parents and children.
 
-mod crate_modules;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate_modules::{CrateModules, ModulePath};
+use anyhow::Context as _;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::Visit;
+use syn::{Attribute, Item, UseTree};
 
 /// What modules that stand side by side import from each other: importer, imported, names.
 type Imports = BTreeMap<ModulePath, BTreeMap<ModulePath, BTreeSet<String>>>;
@@ -112,6 +113,276 @@ fn in_words(circle: &[&ModulePath], imports: &Imports) -> String {
 
 fn last(module: &ModulePath) -> &str {
     module.last().map_or("crate", String::as_str)
+}
+
+/// The names from the root of a crate to a module.
+pub(super) type ModulePath = Vec<String>;
+
+/// Re-exports of re-exports are followed so far, and then taken for a circle of `use`.
+const REEXPORTS_MAX: u32 = 12;
+
+/// All modules of a crate but those of tests.
+#[derive(Default)]
+pub(super) struct CrateModules {
+    modules: BTreeMap<ModulePath, Module>,
+}
+
+#[derive(Default)]
+struct Module {
+    children: BTreeSet<String>,
+    /// Names of what it defines.
+    items: BTreeSet<String>,
+    uses: Vec<Import>,
+    /// Paths of two names or more beside those of `use`.
+    paths: Vec<Vec<String>>,
+}
+
+/// One name of a `use`.
+#[derive(Clone, PartialEq)]
+struct Import {
+    path: Vec<String>,
+    /// What it is called here; `*` for all names.
+    name: String,
+}
+
+impl CrateModules {
+    /// Reads a crate from its root file on.
+    pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
+        let mut all = Self::default();
+        all.read_file(Vec::new(), file, file.parent().expect("a file lies in a folder"))?;
+        Ok(all)
+    }
+
+    fn read_file(&mut self, path: ModulePath, file: &Path, folder: &Path) -> anyhow::Result<()> {
+        let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
+        let parsed = syn::parse_file(&text).with_context(|| format!("could not read {}", file.display()))?;
+        self.read_items(path, &parsed.items, folder)
+    }
+
+    /// `folder` is where the files of child modules lie.
+    fn read_items(&mut self, path: ModulePath, items: &[Item], folder: &Path) -> anyhow::Result<()> {
+        let mut module = Module::default();
+        for item in items {
+            match item {
+                Item::Mod(child) if !is_test(&child.attrs) => {
+                    let name = child.ident.to_string();
+                    let below = folder.join(&name);
+                    let child_path = [path.clone(), vec![name.clone()]].concat();
+                    if let Some((_, items)) = &child.content {
+                        self.read_items(child_path, items, &below)?;
+                    } else {
+                        let beside = folder.join(format!("{name}.rs"));
+                        let file = if beside.exists() { beside } else { below.join("mod.rs") };
+                        self.read_file(child_path, &file, &below)?;
+                    }
+                    module.children.insert(name);
+                }
+                item => module.visit_item(item),
+            }
+        }
+        self.modules.insert(path, module);
+        Ok(())
+    }
+
+    /// Every import from another module: importer, the module that defines it, and its name.
+    pub(super) fn imports(&self) -> Vec<(ModulePath, ModulePath, String)> {
+        let mut imports = Vec::new();
+        for (importer, module) in &self.modules {
+            for path in module.uses.iter().map(|import| &import.path).chain(&module.paths) {
+                if let Some((imported, name)) = self.resolve(importer, path, 0)
+                    && imported != *importer
+                {
+                    imports.push((importer.clone(), imported, name));
+                }
+            }
+        }
+        imports
+    }
+
+    /// The module of this crate in which an item is defined, and its name; nothing for items of other crates.
+    fn resolve(&self, from: &ModulePath, path: &[String], followed: u32) -> Option<(ModulePath, String)> {
+        if followed > REEXPORTS_MAX {
+            return None;
+        }
+        let mut module = from.clone();
+        let mut names = path.iter().enumerate().peekable();
+        match path.first()?.as_str() {
+            "crate" => {
+                module.clear();
+                names.next();
+            }
+            "self" => drop(names.next()),
+            "super" => {
+                while names.next_if(|(_, name)| *name == "super").is_some() {
+                    module.pop()?;
+                }
+            }
+            first if self.modules[from].children.contains(first) => {}
+            first => {
+                let import = self.modules[from].uses.iter().find(|import| {
+                    import.name == *first && import.path != path && self.is_own(from, &import.path[0])
+                })?;
+                let path = [import.path.as_slice(), &path[1..]].concat();
+                return self.resolve(from, &path, followed + 1);
+            }
+        }
+        for (index, name) in names {
+            let here = self.modules.get(&module)?;
+            if here.children.contains(name) {
+                module.push(name.clone());
+                continue;
+            }
+            if name == "*" || name == "self" || here.items.contains(name) {
+                return Some((module, name.clone()));
+            }
+            return Some(
+                self.re_exported(&module, &path[index..], followed).unwrap_or((module, name.clone())),
+            );
+        }
+        Some((module, String::new()))
+    }
+
+    /// What a module only passes on.
+    fn re_exported(
+        &self,
+        module: &ModulePath,
+        rest: &[String],
+        followed: u32,
+    ) -> Option<(ModulePath, String)> {
+        let own = self.modules[module].uses.iter().filter(|import| self.is_own(module, &import.path[0]));
+        for import in own.clone().filter(|import| import.name == rest[0] && import.path != rest) {
+            let path = [import.path.as_slice(), &rest[1..]].concat();
+            if let Some(found) = self.resolve(module, &path, followed + 1) {
+                return Some(found);
+            }
+        }
+        own.filter(|import| import.name == "*").find_map(|import| {
+            let (of, _) = self.resolve(module, &import.path, followed + 1)?;
+            let known = self.modules.get(&of)?.items.contains(&rest[0]);
+            known.then(|| (of, rest[0].clone()))
+        })
+    }
+
+    /// Whether a path that begins so leads into this crate.
+    fn is_own(&self, module: &ModulePath, first: &str) -> bool {
+        matches!(first, "crate" | "self" | "super") || self.modules[module].children.contains(first)
+    }
+}
+
+/// Whether something is compiled for tests alone.
+fn is_test(attributes: &[Attribute]) -> bool {
+    attributes.iter().any(|attribute| match &attribute.meta {
+        syn::Meta::List(list) if list.path.is_ident("cfg") => {
+            let first = list.tokens.clone().into_iter().next();
+            let words = list.tokens.to_string();
+            let names_test =
+                words.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == "test");
+            matches!(first, Some(TokenTree::Ident(ident)) if ident != "not") && names_test
+        }
+        _ => false,
+    })
+}
+
+impl Module {
+    fn add_use(&mut self, tree: &UseTree, front: &[String]) {
+        let with = |name: &str| [front, &[name.to_owned()]].concat();
+        match tree {
+            UseTree::Path(path) => self.add_use(&path.tree, &with(&path.ident.to_string())),
+            UseTree::Group(group) => group.items.iter().for_each(|tree| self.add_use(tree, front)),
+            UseTree::Name(name) if name.ident == "self" => {
+                self.uses
+                    .push(Import { path: front.to_vec(), name: front.last().cloned().unwrap_or_default() });
+            }
+            UseTree::Name(name) => {
+                let name = name.ident.to_string();
+                self.uses.push(Import { path: with(&name), name });
+            }
+            UseTree::Rename(rename) => {
+                let path =
+                    if rename.ident == "self" { front.to_vec() } else { with(&rename.ident.to_string()) };
+                self.uses.push(Import { path, name: rename.rename.to_string() });
+            }
+            UseTree::Glob(_) => self.uses.push(Import { path: with("*"), name: "*".to_owned() }),
+        }
+    }
+
+    /// Paths in the tokens of a macro, which are not parsed.
+    fn add_tokens(&mut self, tokens: TokenStream) {
+        let mut path: Vec<String> = Vec::new();
+        let mut colons = 0;
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => {
+                    if colons != 2 {
+                        self.add_path(&std::mem::take(&mut path));
+                    }
+                    path.push(ident.to_string());
+                    colons = 0;
+                }
+                TokenTree::Punct(punct) if punct.as_char() == ':' => colons += 1,
+                other => {
+                    self.add_path(&std::mem::take(&mut path));
+                    colons = 0;
+                    if let TokenTree::Group(group) = other {
+                        self.add_tokens(group.stream());
+                    }
+                }
+            }
+        }
+        self.add_path(&path);
+    }
+
+    fn add_path(&mut self, path: &[String]) {
+        if path.len() > 1 {
+            self.paths.push(path.to_vec());
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Module {
+    fn visit_item(&mut self, item: &'ast Item) {
+        let (name, attributes) = match item {
+            Item::Const(item) => (Some(&item.ident), &item.attrs),
+            Item::Enum(item) => (Some(&item.ident), &item.attrs),
+            Item::Fn(item) => (Some(&item.sig.ident), &item.attrs),
+            Item::Static(item) => (Some(&item.ident), &item.attrs),
+            Item::Struct(item) => (Some(&item.ident), &item.attrs),
+            Item::Trait(item) => (Some(&item.ident), &item.attrs),
+            Item::Type(item) => (Some(&item.ident), &item.attrs),
+            Item::Union(item) => (Some(&item.ident), &item.attrs),
+            Item::Macro(item) => (item.ident.as_ref(), &item.attrs),
+            Item::Impl(item) => (None, &item.attrs),
+            Item::Use(item) => (None, &item.attrs),
+            Item::Mod(item) => (None, &item.attrs),
+            _ => return,
+        };
+        if is_test(attributes) {
+            return;
+        }
+        self.items.extend(name.map(ToString::to_string));
+        syn::visit::visit_item(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.add_use(&item.tree, &[]);
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !is_test(&item.attrs) {
+            syn::visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        self.add_path(&names);
+        syn::visit::visit_path(self, path);
+    }
+
+    fn visit_macro(&mut self, found: &'ast syn::Macro) {
+        self.add_tokens(found.tokens.clone());
+        syn::visit::visit_macro(self, found);
+    }
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, at the variants of an error, or in the
-//! data of a diagnosis that they describe, such as a cause.
+//! Words that users should not see, and prose that is hard to read.
+//!
+//! Sentences that users read stand together: in a `wording.rs`, below a folder `wording`, at the variants of
+//! an error, or in the data of a diagnosis that they describe, such as a cause.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
 use super::files;
 use super::literals::{LiteralContext, literals};
-use super::phrases::is_test;
 
 /// A text of fewer words is a name, a unit, a key or a path.
 const WORDS_MIN: usize = 4;
@@ -39,7 +40,7 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("facts/kernel_log.rs", "limiting SATA link speed", "words of a driver in the kernel's log"),
     ("facts/kernel_log.rs", "not running at top speed", "words of a driver in the kernel's log"),
     ("facts/machine.rs", "ATA SMART READ", "the name of a command"),
-    ("fio/src/job_name.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
+    ("fio/src/job.rs", "likenew workload {} stream", "the mark of an exported job, which is read back"),
     ("generator/parts.rs", "{key} = {{ value", "a line of TOML"),
     ("history/src/database.rs", "PRAGMA ", "settings of SQLite"),
     ("history/src/database.rs", "SELECT ", "SQL"),
@@ -48,14 +49,14 @@ const ALLOWED: &[(&str, &str, &str)] = &[
     ("history/src/sync.rs", "", "SQL, nothing else"),
     ("scan/content.rs", "databases and disk images", "the name of a group of files"),
     ("src/plan.rs", "likenew refresh journal: ", "the first bytes of every journal, by which it is known"),
-    ("src/sample_columns.rs", "message sample {", "a schema, in Parquet's notation"),
-    ("trace/src/iolog_writer.rs", "fio version {number} iolog", "the first line of fio's format"),
-    ("trace/src/iolog_writer.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
+    ("src/samples.rs", "message sample {", "a schema, in Parquet's notation"),
+    ("trace/src/formats/iolog.rs", "fio version {number} iolog", "the first line of fio's format"),
+    ("trace/src/formats/iolog.rs", "{FILE} {action} {offset} {length}", "a line of fio's format"),
     ("likenew-real/src/tracefs.rs", "(dev == {device}", "a filter of the kernel's tracing"),
 ];
 
 /// Sentences that stand elsewhere.
-pub(super) fn violations(root: &Path) -> anyhow::Result<Vec<String>> {
+pub(super) fn stray_sentences(root: &Path) -> anyhow::Result<Vec<String>> {
     let mut violations = Vec::new();
     for path in files(&[root.join("crates")], "rs") {
         let name = path.strip_prefix(root)?.display().to_string();
@@ -93,6 +94,243 @@ fn is_sentence(text: &str) -> bool {
     text.split_whitespace().filter(|word| is_word(word)).count() >= WORDS_MIN
 }
 
+/// Longer lines do not fit a terminal of 100 columns.
+const COLUMNS_MAX: usize = 100;
+/// Longer paragraphs are not read.
+const PARAGRAPH_LINES_MAX: usize = 8;
+
+/// What is refused, and what to say instead. Words match whole, in any case.
+const PHRASES: &[(&str, &str)] = &[
+    // How I/O is called.
+    ("reads in order", "sequential read"),
+    ("writes in order", "sequential write"),
+    ("in order at QD", "sequential at QD"),
+    ("one at a time", "QD1"),
+    ("32 at a time", "QD32"),
+    ("I/Os a second", "IOPS"),
+    ("write_on", "sustained_write"),
+    ("turns a minute", "rpm"),
+    ("stands still", "stalls"),
+    ("stand still", "stall"),
+    ("writes drop", "write cliff"),
+    // What a drive does inside.
+    ("what is free", "TRIM"),
+    ("books", "device counters, metadata"),
+    ("page of the map", "mapping unit"),
+    ("pages of the map", "mapping units"),
+    ("mapping cache", "mapping (FTL) cache"),
+    ("erased at once", "erase unit (superblock)"),
+    ("collection begins by itself", "idle GC starts after"),
+    ("moves data", "relocates data"),
+    ("bucket of credits", "burst credits"),
+    ("weak place", "slow region"),
+    ("weak places", "slow regions"),
+    ("weak zone", "slow region"),
+    ("weak zones", "slow regions"),
+    ("gone through", "use"),
+    ("hangs on", "is connected by"),
+    // What is compared.
+    ("twin", "baseline (simulated)"),
+    ("its maker promises", "rated"),
+    ("the maker promises", "rated"),
+    ("maker's promise", "rated"),
+    ("first check of it", "baseline"),
+    ("--against", "--baseline"),
+    ("what is usual", "normal range"),
+    ("held against", "compared with"),
+    ("keep one level", "not steady"),
+    ("does not hold", "✗ problem, or a plain answer"),
+    ("problem found", "✗ problem"),
+    // How certain it is, and why.
+    ("with chance", "with probability"),
+    ("the chance", "the probability"),
+    ("a chance", "a probability"),
+    ("what chance", "which probability"),
+    ("chance of", "probability of"),
+    ("for sure", "certainly"),
+    ("is sure", "is certain"),
+    ("clue", "evidence"),
+    ("clues", "evidence"),
+    // What to do.
+    ("cure", "fix"),
+    ("cures", "fix"),
+    ("rung", "step"),
+    ("rungs", "steps"),
+    ("ladder", "steps"),
+    ("brings it back", "restores"),
+    ("bring it back", "restore it"),
+    ("rehearsal", "dry run"),
+    ("rehearsed", "in a dry run"),
+    // Files and data.
+    ("files of our own", "temporary files"),
+    ("files of its own", "temporary files"),
+    ("own files that", "temporary files that"),
+    ("with own files", "with temporary files"),
+    ("what lies there", "existing data"),
+    // Plain English.
+    ("can not", "cannot"),
+    ("no setting of it", "unknown setting"),
+    ("looks at it", "probes"),
+    ("which is no", "not"),
+    ("somebody", "another program, a user"),
+    ("whoever", "the user who"),
+    ("the other way round", "reversed"),
+    // American spelling.
+    ("colour", "color"),
+    ("colours", "colors"),
+    ("catalogue", "catalog"),
+    ("behaviour", "behavior"),
+    ("neighbour", "neighbor"),
+    ("neighbours", "neighbors"),
+    ("neighbouring", "neighboring"),
+    ("centre", "center"),
+    ("labelled", "labeled"),
+    ("modelled", "modeled"),
+    ("ageing", "aging"),
+    ("cancelled", "canceled"),
+    ("spelt", "spelled"),
+    ("favour", "favor"),
+    ("recognise", "recognize"),
+    ("recognised", "recognized"),
+    ("organise", "organize"),
+    ("optimise", "optimize"),
+    ("optimised", "optimized"),
+    ("initialise", "initialize"),
+    ("initialised", "initialized"),
+    ("analyse", "analyze"),
+    ("metres", "meters"),
+];
+
+/// Rooms and pages whose text is made elsewhere or rewritten as a whole.
+const REWRITTEN: &[&str] = &["docs/explanation/reproduction.md"];
+
+/// Refused phrases in what users read, and wide lines and long paragraphs in docs.
+pub(super) fn refused_phrases(root: &Path) -> anyhow::Result<Vec<String>> {
+    let mut violations = Vec::new();
+    for path in files(&[root.join("crates")], "rs") {
+        let name = path.strip_prefix(root)?.display().to_string();
+        if is_exempt(&name) || is_test(&name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path)?;
+        for found in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
+            violations.extend(refused(&name, found.line, &found.text));
+        }
+    }
+    for path in documents(root) {
+        let name = path.strip_prefix(root)?.display().to_string();
+        if is_exempt(&name) {
+            continue;
+        }
+        let text = std::fs::read_to_string(&path)?;
+        for (index, line) in text.lines().enumerate() {
+            violations.extend(refused(&name, index + 1, line));
+        }
+        if name.ends_with(".md") {
+            violations.extend(shape(&text).into_iter().map(|violation| format!("{name}:{violation}")));
+        }
+    }
+    Ok(violations)
+}
+
+fn refused(name: &str, line: usize, text: &str) -> Vec<String> {
+    let mut refused: Vec<String> =
+        phrases(text).map(|(bad, good)| format!("{name}:{line}: \"{bad}\"; say \"{good}\"")).collect();
+    if has_spaced_percent(text) {
+        refused.push(format!("{name}:{line}: no space before a percent sign"));
+    }
+    refused
+}
+
+fn is_exempt(name: &str) -> bool {
+    REWRITTEN.iter().any(|exempt| name.starts_with(exempt))
+}
+
+/// Tests may say anything, and assert what parsers and old files say.
+pub(super) fn is_test(name: &str) -> bool {
+    ["/tests/", "/examples/", "/fixtures"].iter().any(|part| name.contains(part))
+        || name.ends_with("tests.rs")
+}
+
+/// Every text that users and contributors read. Decisions say what was so when they were made; messages are made of the literals.
+fn documents(root: &Path) -> Vec<PathBuf> {
+    let docs = root.join("docs");
+    let mut all: Vec<PathBuf> = ["README", "CHANGELOG", "ARCHITECTURE", "GLOSSARY", "CONTRIBUTING"]
+        .map(|name| root.join(name).with_extension("md"))
+        .into();
+    all.extend(files(&[docs.clone(), root.join("crates"), root.join("catalog"), root.join("apps")], "md"));
+    all.extend(files(&[docs.join("messages")], "txt"));
+    all.extend(files(&[root.join("scenarios"), root.join("catalog"), root.join("apps")], "toml"));
+    all.extend(files(&[root.join("schema")], "json"));
+    for ending in ["ts", "svelte", "html"] {
+        all.extend(files(&[root.join("web/src")], ending));
+    }
+    all.extend(files(&[root.join("crates"), root.join("xtask")], "toml"));
+    all.retain(|path| !path.starts_with(docs.join("decisions")) && path.is_file());
+    all
+}
+
+/// Lines that are too wide and paragraphs that are too long, outside of code and tables.
+fn shape(text: &str) -> Vec<String> {
+    let mut violations = Vec::new();
+    let (mut is_code, mut paragraph) = (false, 0);
+    for (index, line) in text.lines().enumerate() {
+        let start = line.trim_start();
+        if start.starts_with("```") {
+            is_code = !is_code;
+            continue;
+        }
+        let is_prose = !is_code && !start.starts_with(['|', '#']) && !start.is_empty();
+        paragraph = if !is_prose || is_item(start) { 0 } else { paragraph + 1 };
+        if paragraph == PARAGRAPH_LINES_MAX + 1 {
+            violations.push(format!("{}: a paragraph of more than {PARAGRAPH_LINES_MAX} lines", index + 1));
+        }
+        if is_prose && width_without_links(line) > COLUMNS_MAX {
+            violations.push(format!("{}: a line of more than {COLUMNS_MAX} columns", index + 1));
+        }
+    }
+    violations
+}
+
+/// Columns of a line whose links lead nowhere: an address cannot be broken.
+fn width_without_links(line: &str) -> usize {
+    let mut width = 0;
+    for (index, part) in line.split("](").enumerate() {
+        let text = if index == 0 { part } else { part.split_once(')').map_or("", |(_, rest)| rest) };
+        let words = text.split(' ').map(|word| if word.contains("://") { 0 } else { word.chars().count() });
+        width += words.map(|columns| columns + 1).sum::<usize>().saturating_sub(1);
+    }
+    width
+}
+
+/// Each item of a list begins a paragraph.
+fn is_item(start: &str) -> bool {
+    let number = start.trim_start_matches(|c: char| c.is_ascii_digit());
+    start.starts_with("- ")
+        || start.starts_with("* ")
+        || (number.len() < start.len() && number.starts_with(". "))
+}
+
+/// Refused phrases in a text, as whole words.
+fn phrases(text: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lower = text.to_lowercase();
+    PHRASES.iter().copied().filter(move |(bad, _)| contains_words(&lower, &bad.to_lowercase()))
+}
+
+fn contains_words(text: &str, words: &str) -> bool {
+    let is_letter = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(words)
+        .any(|(at, _)| !text[..at].ends_with(is_letter) && !text[at + words.len()..].starts_with(is_letter))
+}
+
+/// Whether a number, or the place of one, and a space stand before a percent sign: `26 %`, `{share} %`.
+fn has_spaced_percent(text: &str) -> bool {
+    text.match_indices('%').any(|(at, _)| {
+        let before = text[..at].strip_suffix([' ', '\u{a0}', '\u{202f}']);
+        before.is_some_and(|before| before.ends_with(|c: char| c.is_ascii_digit() || c == '}'))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,5 +350,43 @@ mod tests {
         assert!(is_wording("crates/a/src/x/wording.rs") && is_wording("crates/a/src/wording/help.rs"));
         assert!(is_wording("crates/likenew-diagnosis/src/causes/heat.rs"));
         assert!(!is_wording("crates/a/src/rewording.rs") && !is_wording("crates/a/src/causes/heat.rs"));
+    }
+
+    #[test]
+    fn phrases_match_as_whole_words() {
+        let found = |text: &str| phrases(text).map(|(bad, _)| bad).collect::<Vec<_>>();
+        assert_eq!(found("The Cure is here"), ["cure"]);
+        assert!(found("secure and incurable").is_empty());
+        assert_eq!(found("it can not be said"), ["can not"]);
+    }
+
+    #[test]
+    fn a_percent_sign_follows_its_number() {
+        assert!(has_spaced_percent("it has 26 % of it") && has_spaced_percent("{share:.0} %"));
+        assert!(
+            !has_spaced_percent("26%") && !has_spaced_percent("% of new") && !has_spaced_percent("a % b")
+        );
+    }
+
+    #[test]
+    fn shape_leaves_code_and_tables_alone() {
+        let long = "word ".repeat(30);
+        assert_eq!(shape(&long).len(), 1);
+        assert!(shape(&format!("```\n{long}\n```\n| {long} |")).is_empty());
+        assert_eq!(shape(&"line\n".repeat(9)), ["9: a paragraph of more than 8 lines"]);
+        assert!(shape(&"- item\n".repeat(20)).is_empty());
+    }
+
+    #[test]
+    fn addresses_have_no_width() {
+        let address = "a".repeat(90);
+        assert!(shape(&format!("See [this page](https://{address}).")).is_empty());
+        assert_eq!(shape(&format!("See [this page](https://x) {}", "word ".repeat(20))).len(), 1);
+    }
+
+    #[test]
+    fn tests_are_told_by_their_path() {
+        assert!(is_test("crates/a/tests/it/x.rs") && is_test("crates/a/src/advice_tests.rs"));
+        assert!(!is_test("crates/a/src/endure/test_series.rs"));
     }
 }

@@ -9,11 +9,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use likenew_archive::Archive;
+use likenew_history::metrics::{Attempt, Fleet};
 use likenew_history::{
     DamagedRun, DriveHistory, DriveRow, History as Index, HistoryError, KeptRuns, Location, MetricHistory,
     Page, drive_json, drives_json,
 };
-use likenew_metrics::{Attempt, Fleet};
 
 use super::Command;
 use crate::arguments::{ARCHIVE, ArchiveFolder, OUTPUT};
@@ -290,7 +290,7 @@ pub(super) fn check_metrics_file(path: &Path) -> Result<()> {
 /// # Errors
 /// The history cannot be read, or the file cannot be written.
 pub(super) fn write_metrics(history: &mut Index, attempts: &[Attempt], path: &Path) -> Result<()> {
-    let text = likenew_metrics::text(&Fleet::read(history)?.with_attempts(attempts));
+    let text = likenew_history::metrics::text(&Fleet::read(history)?.with_attempts(attempts));
     if path == Path::new("-") {
         return output::print(&text);
     }

@@ -70,7 +70,7 @@ pub(crate) struct ImportTrace {
     file: PathBuf,
     /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
     #[arg(long, value_name = "NAME")]
-    format: Option<Format>,
+    format: Option<&'static Format>,
     /// Which volume, if the trace holds several
     #[arg(long, value_name = "ID")]
     volume: Option<String>,
@@ -129,7 +129,7 @@ fn import_trace(command: &ImportTrace) -> Result<Exit> {
     let head = trace.head().map(TraceHead::pairs).unwrap_or_default();
     let report = ImportReport {
         file: display_name(&command.file),
-        format: trace.format().name(),
+        format: trace.format().name,
         compression: trace.compression(),
         volume: trace.volume(),
         head: head.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect(),
@@ -255,7 +255,7 @@ impl TraceOutput {
 fn head(trace: &Trace) -> TraceHead {
     trace.head().cloned().unwrap_or_else(|| TraceHead {
         name: trace.volume(),
-        extra: vec![("imported_from".to_owned(), trace.format().name().to_owned())],
+        extra: vec![("imported_from".to_owned(), trace.format().name.to_owned())],
         ..TraceHead::default()
     })
 }

@@ -17,11 +17,10 @@ use likenew_core::units::{Nanos, amount, parse_duration};
 use likenew_real::clock::wall_date;
 use likenew_real::sampler::Sampler;
 use likenew_report::document::Document;
-use likenew_watch::drive_history::DriveHistory;
-use likenew_watch::drives::{Drives, Scope};
+use likenew_watch::column;
+use likenew_watch::drives::{DriveHistory, Drives, Scope};
 use likenew_watch::findings::Log;
 use likenew_watch::line::Line;
-use likenew_watch::plain;
 use likenew_watch::theme::Theme;
 use likenew_watch::view::{Flow, View};
 use serde::Serialize;
@@ -188,7 +187,7 @@ fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Ex
     let width = if stdout().is_terminal() { output::width() } else { WIDTH_OF_FILES };
     each_interval(command, watched, |watched| {
         let drives: Vec<&DriveHistory> = watched.drives().in_scope(watched.scope()).collect();
-        let table = plain::table(&drives, width, theme);
+        let table = column::table(&drives, width, theme);
         let head =
             if command.once { String::new() } else { format!("{}\n", likenew_real::clock::wall_date()) };
         let tail = if command.once { "" } else { "\n" };
@@ -405,7 +404,7 @@ fn identity(drives: &Drives, scope: &Scope) -> Identity {
     let histories: Vec<_> = drives.in_scope(scope).collect();
     let paths: Vec<&str> = histories.iter().map(|history| history.facts().path.as_str()).collect();
     let name = if scope.names.is_empty() { "every drive".to_owned() } else { paths.join(", ") };
-    let fact = |history: &&likenew_watch::drive_history::DriveHistory| {
+    let fact = |history: &&likenew_watch::drives::DriveHistory| {
         let facts = history.facts();
         let model = facts.model.as_deref().unwrap_or("model unknown");
         (history.name().to_owned(), format!("{model}, {}", amount(facts.capacity_bytes)))

@@ -11,8 +11,8 @@ use likenew_core::segment::Stop;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::from_plan;
-use likenew_run::calibrate::calibrate;
 use likenew_run::restore::{RestoreError, RestoreStep, restore};
+use likenew_run::run::calibrate;
 
 use super::pace::Pace;
 use super::writes::{Offer, ask_about, wear};

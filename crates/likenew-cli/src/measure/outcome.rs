@@ -6,7 +6,7 @@ use likenew_core::dry_run::DryRun;
 use likenew_core::lab_error::{LabError, system_reason};
 use likenew_core::procedure::{Evidence, Procedure};
 use likenew_core::segment::Stop;
-use likenew_metrics::Attempt;
+use likenew_history::metrics::Attempt;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
 

@@ -10,7 +10,7 @@ use likenew_core::counters::FlashCounters;
 use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number, amount};
-use likenew_nbd::serve_stats::{Lag, ServeStats};
+use likenew_nbd::server::{Lag, ServeStats};
 use likenew_sim::explain::{Ceiling, Explanation};
 
 // ---- show ----

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use likenew_core::workload::{Stream, Workload};
 
 use super::ImportError;
-use super::notes::{Note, Notes};
 use super::options::Options;
-use super::stream::{access, bound, stream};
-use super::wording::{caveat, job_file as wording};
-use crate::job_name::{Part, decode};
-use crate::job_option;
+use super::stream::{self, bound, stream};
+use crate::job;
+use crate::job::{Part, decode};
+use crate::wording::{Note, Notes};
+use crate::wording::{caveat, job_file as wording};
 
 /// Between the names of jobs that run side by side, in the name of their workload.
 pub const JOBS_JOIN: &str = " + ";
@@ -116,7 +116,7 @@ fn jobs(text: &str) -> Result<Vec<Job>, JobFileError> {
             continue;
         }
         let (option, value) = text.split_once('=').unwrap_or((text, ""));
-        let (option, value) = (job_option::canonical(option.trim()).to_owned(), value.trim().to_owned());
+        let (option, value) = (job::canonical(option.trim()).to_owned(), value.trim().to_owned());
         let error = |reason: String| JobFileError { line, option: Some(option.clone()), reason };
         if option.split_whitespace().count() > 1 {
             return Err(error(wording::NOT_AN_OPTION.into()));
@@ -142,35 +142,28 @@ fn job((name, line, options): (String, usize, NumberedOptions)) -> Job {
 /// Jobs that run side by side, as the streams of one workload.
 fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> {
     let first = turn[0];
-    let lanes = |job: &Job| job.options.count_or_one("numjobs");
-    let until = bound(&first.options, lanes(first));
-    let (access, cold) = access(&first.options);
-    let ended_by_time = until.ops.is_none() && until.bytes.is_none();
+    let until = |job: &Job| bound(&job.options, job.options.copies());
+    let lanes = first.options.copies();
+    let end = until(first);
+    let ended_by_time = end.ops.is_none() && end.bytes.is_none();
     let rest = first.options.text("description").and_then(Part::read).filter(|part| part.stream == 0);
-    if let (Some(_), Some(span)) = (rest, until.elapsed) {
+    if let (Some(_), Some(span)) = (rest, end.elapsed) {
         return Ok(Workload { name: first.name.clone(), ..Workload::rest(span) });
     }
     let mut streams = Vec::new();
     for (index, job) in turn.iter().enumerate() {
-        let same = (bound(&job.options, lanes(job)), lanes(job)) == (until, lanes(first));
+        let same = (until(job), job.options.copies()) == (end, lanes);
         if index > 0 && !(ended_by_time && same) {
             return Err(job.error("time_based", wording::side_by_side(&first.name, &job.name)));
         }
         streams.push(runnable(job, notes)?);
     }
-    if ended_by_time && until.elapsed.is_none() {
+    if ended_by_time && end.elapsed.is_none() {
         return Err(first.error("size", wording::ENDLESS));
     }
     let mut names: Vec<&str> = turn.iter().map(|job| job.name.as_str()).collect();
     names.dedup();
-    Ok(Workload {
-        lanes: lanes(first),
-        seed: first.options.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
-        access,
-        cold,
-        flush: first.options.flag("end_fsync"),
-        ..Workload::new(names.join(JOBS_JOIN), until, streams)
-    })
+    Ok(stream::workload(names.join(JOBS_JOIN), &first.options, streams))
 }
 
 fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
@@ -179,7 +172,7 @@ fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
         return Err(job.error(option, wording::not_understood(value)));
     }
     let engine = options.text("ioengine").unwrap_or("psync");
-    if !job_option::is_plain_engine(engine) {
+    if !job::is_plain_engine(engine) {
         return Err(job.error("ioengine", wording::other_engine(engine)));
     }
     if options.text("read_iolog").is_some() {
@@ -188,7 +181,7 @@ fn runnable(job: &Job, notes: &mut Notes) -> Result<Stream, JobFileError> {
     if options.text("rw").is_some_and(|rw| rw.contains("trimwrite")) {
         return Err(job.error("rw", wording::TRIM_AND_WRITE));
     }
-    let stream = stream(options, &job.name, options.count_or_one("numjobs"), notes);
+    let stream = stream(options, &job.name, notes);
     stream.map_err(|error| match error {
         ImportError::Unexpected { expected, .. } => job.error("rw", wording::expected(&expected)),
         other => job.error("rw", other.to_string()),

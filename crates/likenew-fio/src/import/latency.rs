@@ -3,9 +3,9 @@
 use likenew_core::tally::Latencies;
 
 use super::ImportError;
-use super::node::{COUNT_MAX, Node};
-use super::notes::{Note, Notes};
-use super::wording::expected;
+use super::document::{COUNT_MAX, Node};
+use crate::wording::expected;
+use crate::wording::{Note, Notes};
 
 /// The latency of one operation of a job.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! Workloads and their results.
+//! Which jobs are one workload (copies of a job, and the streams of a workload that we exported), and its results.
 
 use likenew_core::io::Op;
 use likenew_core::segment::{Segment, Stop, Windows};
@@ -8,18 +8,20 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 
 use super::ImportError;
-use super::groups::Group;
-use super::node::COUNT_MAX;
-use super::notes::Notes;
-use super::stream::{access, bound, stream};
-use super::system::System;
-use super::tallies::{JobCounts, JobTraits};
-use super::wording::expected;
+use super::document::{COUNT_MAX, Node};
+use super::options::Options;
+use super::stream::{self, stream};
+use super::tallies::{JobCounts, JobTraits, System};
+use crate::job::{Part, decode};
+use crate::wording::Notes;
+use crate::wording::expected;
 
 /// One segment for each group, in the same order.
 pub(super) fn segments(groups: &[Group<'_>], notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
     let mut totals = Totals::default();
-    let system = System::of(groups);
+    let options: Vec<_> =
+        groups.iter().flat_map(|group| &group.streams).map(|stream| &stream.options).collect();
+    let system = System::of(&options);
     let mut segments: Vec<Segment> = Vec::with_capacity(groups.len());
     // Jobs of one turn start together, those of the next when the last of them has ended.
     let (mut started_at, mut ended) = (Nanos::ZERO, Nanos::ZERO);
@@ -47,26 +49,17 @@ fn workloads(
     notes: &mut Notes,
 ) -> Result<Vec<Segment>, ImportError> {
     let first = &group.streams[0].options;
-    let lanes = first.count_or_one("numjobs");
-    let (access, cold) = access(first);
-    let mut workload = Workload {
-        lanes,
-        seed: first.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
-        access,
-        cold,
-        flush: first.flag("end_fsync"),
-        ..Workload::new(&group.name, bound(first, lanes), Vec::new())
-    };
+    let mut workload = stream::workload(&group.name, first, Vec::new());
     // The reads of a rest measure nothing.
     let (mut unsaid, is_rest) = (Notes::new(1), group.is_rest());
     let notes = if is_rest { &mut unsaid } else { notes };
     let (mut parts, mut verify_counts) = (Parts::default(), Parts::default());
     let mut read_back = Vec::new();
     for (index, jobs) in group.streams.iter().enumerate() {
-        let stream = stream(&jobs.options, &group.name, jobs.options.count_or_one("numjobs"), notes)?;
+        let stream = stream(&jobs.options, &group.name, notes)?;
         let verification = jobs.options.verification(stream.op);
         // fio joins copies with group_reporting.
-        let is_joined = jobs.options.count_or_one("numjobs") as usize > jobs.copies.len();
+        let is_joined = jobs.options.copies() as usize > jobs.copies.len();
         let is_one_pass = !is_joined && jobs.options.runs_once();
         for copy in &jobs.copies {
             // Streams are counted by 16 bits throughout, and a list of jobs that long takes gigabytes.
@@ -89,7 +82,11 @@ fn workloads(
     });
     if is_rest {
         let until = Until::elapsed(parts.elapsed);
-        workload = Workload { lanes, seed: workload.seed, ..Workload::new(&group.name, until, Vec::new()) };
+        workload = Workload {
+            lanes: workload.lanes,
+            seed: workload.seed,
+            ..Workload::new(&group.name, until, Vec::new())
+        };
         parts.tallies.clear();
     }
     // With verify_only nothing was written.
@@ -184,5 +181,94 @@ impl Totals {
         add(&mut self.bytes, tally.bytes)?;
         add(&mut self.latency_ns, tally.latency_ns_sum)?;
         add(&mut self.latency_count, tally.latency.count())
+    }
+}
+
+/// The jobs of one workload.
+pub(super) struct Group<'a> {
+    /// Its name.
+    pub(super) name: String,
+    /// The streams that ran side by side.
+    pub(super) streams: Vec<Jobs<'a>>,
+    /// Jobs of one number run side by side, those of the next after them.
+    pub(super) turn: (String, u64),
+    part: Option<Part>,
+}
+
+/// All copies of one job.
+pub(super) struct Jobs<'a> {
+    /// One for each copy, or one for all where fio has joined them.
+    pub(super) copies: Vec<Node<'a>>,
+    /// The options of these jobs.
+    pub(super) options: Options,
+}
+
+impl Group<'_> {
+    /// Whether it is a rest that we exported.
+    pub(super) fn is_rest(&self) -> bool {
+        self.part.is_some_and(|part| part.stream == 0)
+    }
+}
+
+/// The jobs of a document by workload, in the order of the document.
+pub(super) fn groups<'a>(root: &Node<'a>) -> Result<Vec<Group<'a>>, ImportError> {
+    let jobs = match (root.get("jobs"), root.get("client_stats")) {
+        (Some(jobs), _) => jobs,
+        (None, Some(clients)) => clients,
+        (None, None) => root.need("jobs", expected::JOBS)?,
+    };
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for job in jobs.list()? {
+        let name = job.need("jobname", expected::JOB_NAME)?.text()?;
+        let host = job.get("hostname").map(|host| host.text().map(str::to_owned)).transpose()?;
+        // The sum of all clients, which are listed themselves.
+        if host.is_some() && name == "All clients" {
+            continue;
+        }
+        let options = Options::from_job(root, &job)?;
+        let turn = (host.clone().unwrap_or_default(), job.need("groupid", expected::GROUP_NUMBER)?.count()?);
+        let part = options.text("description").and_then(Part::read);
+        let name = part.map_or_else(|| name.to_owned(), |_| decode(name));
+        let name = host.map_or(name.clone(), |host| format!("{name} on {host}"));
+        add(&mut groups, name, turn, part, Jobs { copies: vec![job], options });
+    }
+    if groups.is_empty() {
+        return Err(jobs.unexpected_error(expected::ONE_JOB));
+    }
+    tell_apart(&mut groups);
+    Ok(groups)
+}
+
+fn add<'a>(
+    groups: &mut Vec<Group<'a>>,
+    name: String,
+    turn: (String, u64),
+    part: Option<Part>,
+    jobs: Jobs<'a>,
+) {
+    if let Some(last) = groups.last_mut().filter(|last| last.name == name && last.turn == turn) {
+        let stream = last.streams.last_mut().expect("a group has a job");
+        if stream.options.repeats(&jobs.options, stream.copies.len()) {
+            stream.copies.extend(jobs.copies);
+            return;
+        }
+        let same_workload = |a: Part, b: Part| a.workload == b.workload;
+        if last.part.zip(part).is_some_and(|(a, b)| same_workload(a, b)) {
+            last.streams.push(jobs);
+            return;
+        }
+    }
+    groups.push(Group { name, streams: vec![jobs], turn, part });
+}
+
+/// Gives each group a unique workload name, as rows of a table are identified by it.
+fn tell_apart(groups: &mut [Group<'_>]) {
+    for index in 1..groups.len() {
+        let (before, group) = groups.split_at_mut(index);
+        let (base, mut number) = (group[0].name.clone(), 1);
+        while !group[0].is_rest() && before.iter().any(|other| other.name == group[0].name) {
+            number += 1;
+            group[0].name = format!("{base} ({number})");
+        }
     }
 }

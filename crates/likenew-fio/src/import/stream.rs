@@ -3,21 +3,32 @@
 use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until};
+use likenew_core::workload::{
+    Access, AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Until, Workload,
+};
 
 use super::ImportError;
-use super::notes::{Note, Notes};
-use super::options::Options;
-use super::spelling::{Amount, parse_amount, parse_lengths, parse_zipf};
-use super::wording::{self, expected};
+use super::options::{Amount, Options, parse_amount, parse_lengths, parse_zipf};
+use crate::wording::{self, expected};
+use crate::wording::{Note, Notes};
 
-/// The stream that `copies` copies of the job are.
-pub(super) fn stream(
-    options: &Options,
-    name: &str,
-    copies: u32,
-    notes: &mut Notes,
-) -> Result<Stream, ImportError> {
+/// The workload that jobs with these options are.
+pub(super) fn workload(name: impl Into<String>, options: &Options, streams: Vec<Stream>) -> Workload {
+    let lanes = options.copies();
+    let (access, cold) = access(options);
+    Workload {
+        lanes,
+        seed: options.text("randseed").and_then(|seed| seed.parse().ok()).unwrap_or(0),
+        access,
+        cold,
+        flush: options.flag("end_fsync"),
+        ..Workload::new(name, bound(options, lanes), streams)
+    }
+}
+
+/// The stream that all copies of the job are.
+pub(super) fn stream(options: &Options, name: &str, notes: &mut Notes) -> Result<Stream, ImportError> {
+    let copies = options.copies();
     let (op, is_random) = operation(options)?;
     let mut unsaid = options.unmapped_options();
     let mut leave_out = |option: &str| {
@@ -194,7 +205,7 @@ fn data(options: &Options) -> DataClass {
 }
 
 /// How I/Os reach the drive. Unless it is told otherwise, fio takes the page cache, and drops what is in it first.
-pub(super) fn access(options: &Options) -> (Access, bool) {
+fn access(options: &Options) -> (Access, bool) {
     match options.text("ioengine") {
         Some("null") => (Access::Null, false),
         _ if options.is_direct() => (Access::Direct, false),

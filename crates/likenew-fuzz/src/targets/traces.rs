@@ -2,7 +2,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use likenew_trace::{Format, OpenOptions, open_stream, survey};
+use likenew_trace::{OpenOptions, open_stream, survey};
 
 use super::file;
 use crate::{Input, Target};
@@ -12,15 +12,15 @@ type Source = (&'static str, &'static [&'static str], fn(&[Vec<u8>]) -> bool);
 
 pub(super) fn targets() -> Vec<Target> {
     let formats: [Source; 9] = [
-        ("trace likenew", &["own"], |parts| trace(parts, Format::Likenew)),
-        ("trace iolog", &["iolog-2", "iolog-3"], |parts| trace(parts, Format::Iolog)),
-        ("trace blkparse", &["blkparse", "blkparse-queued"], |parts| trace(parts, Format::Blkparse)),
-        ("trace tracefs", &["tracefs", "blk-tracer"], |parts| trace(parts, Format::Tracefs)),
-        ("trace msr", &["msr"], |parts| trace(parts, Format::Msr)),
-        ("trace systor", &["systor"], |parts| trace(parts, Format::Systor)),
-        ("trace alibaba", &["alibaba"], |parts| trace(parts, Format::Alibaba)),
-        ("trace tencent", &["tencent"], |parts| trace(parts, Format::Tencent)),
-        ("trace fiu", &["fiu"], |parts| trace(parts, Format::Fiu)),
+        ("trace likenew", &["own"], |parts| trace(parts, "likenew")),
+        ("trace iolog", &["iolog-2", "iolog-3"], |parts| trace(parts, "iolog")),
+        ("trace blkparse", &["blkparse", "blkparse-queued"], |parts| trace(parts, "blkparse")),
+        ("trace tracefs", &["tracefs", "blk-tracer"], |parts| trace(parts, "tracefs")),
+        ("trace msr", &["msr"], |parts| trace(parts, "msr")),
+        ("trace systor", &["systor"], |parts| trace(parts, "systor")),
+        ("trace alibaba", &["alibaba"], |parts| trace(parts, "alibaba")),
+        ("trace tencent", &["tencent"], |parts| trace(parts, "tencent")),
+        ("trace fiu", &["fiu"], |parts| trace(parts, "fiu")),
     ];
     let seeds = |names: &[&str]| -> Vec<Input> {
         names.iter().map(|name| vec![file(&format!("crates/likenew-fuzz/corpus/traces/{name}"))]).collect()
@@ -53,8 +53,11 @@ fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("memory takes everything")
 }
 
-fn trace(parts: &[Vec<u8>], format: Format) -> bool {
-    read(parts, &OpenOptions { format: Some(format), ..OpenOptions::default() })
+fn trace(parts: &[Vec<u8>], format: &str) -> bool {
+    read(
+        parts,
+        &OpenOptions { format: Some(format.parse().expect("it is a format")), ..OpenOptions::default() },
+    )
 }
 
 /// Reads all of it, like the survey of a trace before a replay.

@@ -5,6 +5,7 @@
 mod cuts;
 mod engines;
 mod fleet;
+mod metrics;
 mod pages;
 mod rebuild;
 mod support;

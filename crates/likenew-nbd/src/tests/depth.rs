@@ -6,8 +6,8 @@ use likenew_core::memory::Memory;
 use likenew_core::units::Nanos;
 
 use super::rig::{CAPACITY, Rig, SERVICE, drive, export};
-use crate::clock_scale::Clock as _;
 use crate::protocol::command as c;
+use crate::server::Clock as _;
 use crate::server::Service;
 use crate::store::Pages;
 
@@ -63,7 +63,7 @@ fn time_runs_as_fast_as_is_reported() {
 #[test]
 fn answers_come_in_the_order_of_the_drive_and_not_early() {
     // One piece of work on each of two servers: what is long is in 1 MiB pieces, so a short one overtakes it.
-    let export = crate::export::Export { capacity: 8 << 20, ..export() };
+    let export = crate::Export { capacity: 8 << 20, ..export() };
     let mut rig = Rig::of(Memory::new(8 << 20, SERVICE, 2), export, Some(Box::new(Pages::new(0))));
     let mut client = rig.client(true);
     let long = client.ask(c::READ, 0, 0, 3 << 20, &[]);

@@ -5,7 +5,7 @@ use likenew_core::units::Nanos;
 use super::replies::OptionReply;
 use super::rig::{Client, Rig, drive, export};
 use super::shapes;
-use crate::export::Export;
+use crate::handshake::Export;
 use crate::protocol::{NBD_MAGIC, OPTION_MAGIC, option, rep};
 use crate::store::Pages;
 

@@ -232,7 +232,7 @@ fn a_hundred_thousand_mutated_messages_write_nothing_wrong() {
     let (mut mutated, mut changed, mut survived, mut refused, mut dropped) = (0, 0, 0, 0, 0);
     while mutated < MESSAGES {
         let store = Shared(Arc::new(Mutex::new(Pages::new(u64::MAX))));
-        let export = crate::export::Export { capacity: SPAN, ..export() };
+        let export = crate::Export { capacity: SPAN, ..export() };
         let mut rig = Rig::of(drive(1), export, Some(Box::new(store.clone())));
         let mut array = vec![0; SPAN as usize];
         for _ in 0..200 {

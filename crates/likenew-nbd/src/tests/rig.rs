@@ -10,10 +10,10 @@ use likenew_core::units::Nanos;
 
 use super::replies::{Inbound, OptionReply, Reply};
 use super::shapes;
-use crate::clock_scale::Clock;
-use crate::export::Export;
+use crate::handshake::Export;
 use crate::protocol::{command, option, rep};
 use crate::request::Header;
+use crate::server::Clock;
 use crate::server::{self, Server, Service};
 use crate::store::{Pages, Store};
 

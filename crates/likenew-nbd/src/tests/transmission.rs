@@ -5,9 +5,9 @@ use likenew_core::units::Nanos;
 
 use super::replies::Reply;
 use super::rig::{CAPACITY, Client, Rig, SERVICE, drive, export};
-use crate::clock_scale::Clock as _;
-use crate::export::Export;
+use crate::handshake::Export;
 use crate::protocol::{command as c, flag as f};
+use crate::server::Clock as _;
 use crate::store::Pages;
 
 const EPERM: u32 = 1;

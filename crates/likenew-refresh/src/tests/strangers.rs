@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::rig::content;
 use crate::plan::Task;
-use crate::witnesses::witnesses;
+use crate::ranges::witnesses;
 use crate::{InspectedRefresh, Refresh, RefreshError, Settings, scan_saved_pieces};
 
 const IDENTITY: &str = "a drive";

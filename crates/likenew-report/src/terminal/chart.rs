@@ -1,11 +1,13 @@
-//! The form of a series as a chart, its title, its legend and its marks.
+//! A series as a chart, with its title, legend and marks; as bars; or as a matrix of cells, each with a shade
+//! that needs no color.
 
 use likenew_core::findings::{Line, Mark, Series, Shape};
-use unicode_width::UnicodeWidthStr;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::Page;
-use super::paint::Paint;
+use super::paint::{Paint, Shades};
 use super::plot::{AROUND_PLOT, HEIGHT, HEIGHT_MIN, Plot, symbol};
+use crate::column::MISSING;
 use crate::compare::Picture;
 use crate::scale::is_drawable;
 use crate::unit::{Unit, clean};
@@ -153,4 +155,225 @@ fn drawable(series: &Series) -> (Series, usize) {
     series.marks.retain(|mark| is_drawable(mark.x));
     let skips = before - count(&series);
     (series, skips)
+}
+
+/// A cell filled by eighths, from the narrowest.
+const EIGHTHS: [&str; 8] = ["▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"];
+/// Most cells of a bar; longer ones show no more.
+const LENGTH_MAX: usize = 60;
+
+struct Bar {
+    category: String,
+    line: usize,
+    value: f64,
+}
+
+impl Page {
+    /// One bar per point, by category, then line.
+    pub(super) fn bars(&self, series: &Series) -> String {
+        let unit = Unit::parse(&series.y.unit);
+        let bars = in_order(series);
+        let names: Vec<String> = series.lines.iter().map(|line| clean(&line.name)).collect();
+        let name_width = if names.len() > 1 { widest(&names) + 1 } else { 0 };
+        let values: Vec<String> = bars.iter().map(|bar| unit.spell(bar.value)).collect();
+        let categories: Vec<String> = bars.iter().map(|bar| bar.category.clone()).collect();
+        let fixed = name_width + widest(&values) + 3;
+        let category_width = widest(&categories).min(self.width.saturating_sub(fixed + 4).max(4));
+        let length = self.width.saturating_sub(fixed + category_width).clamp(2, LENGTH_MAX);
+        let highest = bars.iter().map(|bar| bar.value).fold(0.0, f64::max);
+
+        let mut text = String::new();
+        for (index, bar) in bars.iter().enumerate() {
+            let repeated = index > 0 && bars[index - 1].category == bar.category;
+            let category = if repeated { "" } else { &bar.category };
+            let name = if name_width > 0 { &names[bar.line] } else { "" };
+            text += &format!(
+                "{} {}{} {}\n",
+                pad(category, category_width),
+                pad(name, name_width),
+                self.paint.line(bar.line, &blocks(bar.value / highest, length)),
+                values[index]
+            );
+        }
+        text
+    }
+}
+
+fn in_order(series: &Series) -> Vec<Bar> {
+    let unit = Unit::parse(&series.x.unit);
+    let category = |x: f64| match series.categories.get(x as usize) {
+        Some(category) => clean(category),
+        None => unit.spell(x),
+    };
+    let mut bars: Vec<(f64, Bar)> = Vec::new();
+    for (line, drawn) in series.lines.iter().enumerate() {
+        bars.extend(
+            drawn.points.iter().map(|[x, value]| (*x, Bar { category: category(*x), line, value: *value })),
+        );
+    }
+    bars.sort_by(|one, other| one.0.total_cmp(&other.0));
+    bars.into_iter().map(|(_, bar)| bar).collect()
+}
+
+/// A bar over this share of `length` cells; empty for a negative share.
+pub(super) fn blocks(share: f64, length: usize) -> String {
+    let eighths = (share.clamp(0.0, 1.0) * (length * 8) as f64).round() as usize;
+    let mut bar = "█".repeat(eighths / 8);
+    if !eighths.is_multiple_of(8) {
+        bar += EIGHTHS[eighths % 8 - 1];
+    }
+    bar
+}
+
+pub(super) fn widest(texts: &[String]) -> usize {
+    texts.iter().map(|text| text.width()).max().unwrap_or(0)
+}
+
+/// `text` in exactly `width` columns, shortened with an ellipsis if it is longer.
+pub(super) fn pad(text: &str, width: usize) -> String {
+    let mut out = text.to_owned();
+    if out.width() > width {
+        out.clear();
+        for c in text.chars() {
+            if out.width() + c.width().unwrap_or(0) + 1 > width {
+                break;
+            }
+            out.push(c);
+        }
+        out.push('…');
+    }
+    let blank = width.saturating_sub(out.width());
+    out + &" ".repeat(blank)
+}
+
+/// Most rows; larger matrices are cut, and say so.
+const ROWS_MAX: usize = 40;
+const COLUMNS_MAX: usize = 40;
+/// Longer column names are shortened.
+const NAME_MAX: usize = 12;
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A series as rows and columns of numbers.
+struct Matrix {
+    /// Names of the columns.
+    columns: Vec<String>,
+    /// Names of the rows, each with an optional value for every column.
+    rows: Vec<(String, Vec<Option<f64>>)>,
+}
+
+impl Page {
+    /// The cells below their column names, in parts if they are wider than the terminal.
+    pub(super) fn heat_map(&self, series: &Series, range: Option<[f64; 2]>) -> String {
+        let matrix = Matrix::from_series(series);
+        let unit = Unit::parse(&series.y.unit);
+        let values = matrix.rows.iter().flat_map(|(_, cells)| cells.iter().flatten().copied());
+        let shades = Shades::for_values(values, range, &series.y);
+
+        let number = |value: Option<f64>| {
+            value.map_or_else(|| MISSING.to_owned(), |value| unit.spell_below_heading(value))
+        };
+        let numbers: Vec<String> =
+            matrix.rows.iter().flat_map(|(_, cells)| cells.iter().map(|value| number(*value))).collect();
+        let cell_width =
+            (3 + widest(&numbers)).max(widest(&matrix.columns).min(NAME_MAX)).min(self.width / 2);
+        let names: Vec<String> = matrix.rows.iter().map(|(name, _)| name.clone()).collect();
+        let name_width = widest(&names).min(self.width - cell_width - GAP);
+        let fitting = ((self.width - name_width) / (cell_width + GAP)).max(1);
+
+        let mut text = self.faint_lines(&self.dimensions(series));
+        let places: Vec<usize> = (0..matrix.columns.len().min(COLUMNS_MAX)).collect();
+        for (part, columns) in places.chunks(fitting).enumerate() {
+            if part > 0 {
+                text.push('\n');
+            }
+            text += &" ".repeat(name_width);
+            for column in columns {
+                text += &format!("{:GAP$}{}", "", flush_right(&matrix.columns[*column], cell_width));
+            }
+            text.push('\n');
+            for (name, cells) in matrix.rows.iter().take(ROWS_MAX) {
+                text += &self.paint.faint(&pad(name, name_width));
+                for column in columns {
+                    text += &" ".repeat(GAP);
+                    text += &self.cell(cells[*column], &number(cells[*column]), &shades, cell_width);
+                }
+                text.push('\n');
+            }
+        }
+        text + &self.legend_of(&shades) + &self.cut(&matrix)
+    }
+
+    fn cell(&self, value: Option<f64>, number: &str, shades: &Shades, width: usize) -> String {
+        let Some(value) = value else { return flush_right(number, width) };
+        let shade = shades.shade(value);
+        let blocks = self.paint.shade(shade.color, shade.blocks);
+        format!("{blocks}{}", flush_right(number, width - shade.blocks.width()))
+    }
+
+    fn dimensions(&self, series: &Series) -> String {
+        let parts = [("rows", &series.rows), ("columns", &series.x.label), ("cells", &series.y.label)];
+        let message = parts.iter().filter(|(_, label)| !label.is_empty());
+        let message: Vec<String> = message.map(|(what, label)| format!("{what}: {}", clean(label))).collect();
+        message.join(" · ")
+    }
+
+    /// The values of each shade, in as many lines as needed.
+    fn legend_of(&self, shades: &Shades) -> String {
+        let (mut text, mut width) = (String::new(), 0);
+        for (shade, meaning) in shades.legend() {
+            let entry = shade.blocks.width() + 1 + meaning.width();
+            let gap = if width == 0 { "" } else { "   " };
+            if width + gap.len() + entry > self.text_width() {
+                text.push('\n');
+                width = entry;
+            } else {
+                text += gap;
+                width += gap.len() + entry;
+            }
+            text += &format!("{} {meaning}", self.paint.shade(shade.color, shade.blocks));
+        }
+        text + "\n"
+    }
+
+    fn cut(&self, matrix: &Matrix) -> String {
+        let rows = matrix.rows.len().saturating_sub(ROWS_MAX);
+        let columns = matrix.columns.len().saturating_sub(COLUMNS_MAX);
+        match (rows, columns) {
+            (0, 0) => String::new(),
+            _ => self.faint_lines(&wording::cells_left_out(rows, columns)),
+        }
+    }
+}
+
+impl Matrix {
+    fn from_series(series: &Series) -> Self {
+        let unit = Unit::parse(&series.x.unit);
+        let mut places: Vec<f64> = (0..series.categories.len()).map(|place| place as f64).collect();
+        places.extend(series.lines.iter().flat_map(|line| line.points.iter().map(|[x, _]| *x)));
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        let name = |x: &f64| match series.categories.get(*x as usize) {
+            Some(category) if x.fract() == 0.0 && *x >= 0.0 => clean(category),
+            _ => unit.spell(*x),
+        };
+        let row = |line: &Line| {
+            let mut cells = vec![None; places.len()];
+            for [x, value] in &line.points {
+                let place = places.iter().position(|place| place == x).expect("every place is known");
+                cells[place] = Some(*value);
+            }
+            (clean(&line.name), cells)
+        };
+        Self { columns: places.iter().map(name).collect(), rows: series.lines.iter().map(row).collect() }
+    }
+}
+
+/// `text` at the right end of `width` columns, shortened if it is longer.
+fn flush_right(text: &str, width: usize) -> String {
+    if text.width() > width {
+        pad(text, width)
+    } else {
+        format!("{}{text}", " ".repeat(width - text.width()))
+    }
 }

@@ -6,7 +6,6 @@
 
 use likenew_core::findings::{Answer, Findings, Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::row;
 use likenew_core::segment::{ReplayRecord, Segment};
@@ -563,13 +562,8 @@ impl MixOption {
         self.all().map_or_else(|_| self.applications.clone(), names)
     }
 
-    /// The next workload on a drive, in the `span` bytes from `start`; `None` at the end.
-    pub fn next(&self, start: u64, evidence: &Evidence) -> Option<Workload> {
-        self.workloads(start, &evidence.geometry).into_iter().nth(evidence.segments.len())
-    }
-
     /// All workloads on a drive, in the `span` bytes from `start`.
-    pub(in crate::check) fn workloads(&self, start: u64, geometry: &Geometry) -> Vec<Workload> {
+    pub fn workloads(&self, start: u64, geometry: &Geometry) -> Vec<Workload> {
         let zone = start..start + self.span.min(geometry.capacity - start);
         let mut workloads = Vec::new();
         if geometry.writable {

@@ -1,12 +1,15 @@
-//! Records the results of a recording's I/Os, next to what the recording says of them.
+//! The I/Os of a recording on the target, in as many pieces as they need, and their results next to what the
+//! recording says of them.
 
 use likenew_core::busy::BusyTime;
 use likenew_core::io::Op;
 use likenew_core::segment::{ReplayPair, ReplayRecord, ReplayStream, ReplayTally, SlowIo, Windows};
 use likenew_core::tally::Latencies;
+use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
 
-use super::ticket::Ticket;
+use super::address_map::Spot;
+use super::pacer::{Moment, Token};
 
 /// Width of the windows along the recording's time.
 const WINDOW_NS: u64 = 1_000_000_000;
@@ -199,4 +202,55 @@ impl Ledger {
 fn tally_slots(stream: u16, op: Op, all: usize) -> impl Iterator<Item = usize> {
     let blocking = matches!(op, Op::Read | Op::Flush).then_some(all + 1);
     [usize::from(stream), all].into_iter().chain(blocking)
+}
+
+/// An I/O of the recording whose first piece is about to leave or has left.
+#[derive(Clone, Copy)]
+pub(crate) struct Ticket {
+    pub(crate) io: TraceIo,
+    pub(crate) stream: u16,
+    pub(crate) moment: Moment,
+    pub(crate) token: Token,
+    /// What has not left yet.
+    pub(crate) rest: Spot,
+    /// Whether all of it has.
+    pub(crate) all_left: bool,
+    /// Pieces in flight.
+    pub(crate) pieces: u32,
+    /// When it was due, if its pace sets a time.
+    pub(crate) due: Option<Nanos>,
+    /// When its first piece left.
+    pub(crate) sent: Option<Nanos>,
+    /// When the last of the pieces that have ended did.
+    pub(crate) done: Nanos,
+    /// How much of its lateness passed with the maximum of I/Os in flight.
+    pub(crate) throttled: Nanos,
+}
+
+impl Ticket {
+    pub(crate) fn new(io: TraceIo, stream: u16, moment: Moment, spot: Spot) -> Self {
+        Self {
+            io,
+            stream,
+            moment,
+            token: Token::default(),
+            rest: spot,
+            all_left: false,
+            pieces: 0,
+            due: None,
+            sent: None,
+            done: Nanos::ZERO,
+            throttled: Nanos::ZERO,
+        }
+    }
+
+    /// From when it was due, or else left, to the end of its last piece.
+    pub(crate) fn latency(&self) -> Nanos {
+        self.done.since(self.due.or(self.sent).unwrap_or(self.done))
+    }
+
+    /// Whether nothing of it is still to come.
+    pub(crate) fn is_over(&self) -> bool {
+        self.all_left && self.pieces == 0
+    }
 }

@@ -5,7 +5,7 @@ use likenew_core::findings::Findings;
 use likenew_core::io::Op;
 use likenew_core::memory::Memory;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Plan, Procedure, Steps};
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Mix, Until, Workload};

@@ -7,17 +7,19 @@
 use likenew_core::units::Nanos;
 use rustc_hash::FxHashSet;
 
-use crate::cursor::Cursor;
+use super::block_layer::{Event, EventKind, device, range};
+use super::{Format, Parse};
 use crate::error::{LineError, LineProblem};
-use crate::formats::Parse;
-use crate::formats::event::{Event, EventKind};
-use crate::formats::request::range;
 use crate::intake::{Columns, Intake};
+use crate::lines::Cursor;
 use crate::notes::Counted;
 use crate::wording::expected;
 
+pub(super) const FORMAT: Format = Format::new("blkparse", || Box::<Blkparse>::default());
+
 /// Reads blkparse's output.
-pub(crate) struct Blkparse {
+#[derive(Default)]
+struct Blkparse {
     /// Devices of which Q rows are taken, as their D rows are missing.
     queued: FxHashSet<Box<[u8]>>,
     /// The summary has begun.
@@ -35,24 +37,6 @@ struct Row<'l> {
 }
 
 impl Blkparse {
-    /// A reader of a file that begins so: what it begins with shows of which devices it has D rows.
-    pub(crate) fn new(ahead: &[u8]) -> Self {
-        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| {
-            let mut cursor = Cursor::new(line);
-            row(&mut cursor).ok().flatten()
-        });
-        let (mut queued, mut issued) = (FxHashSet::<Box<[u8]>>::default(), FxHashSet::<Box<[u8]>>::default());
-        for row in rows {
-            match row.action {
-                b"Q" => queued.insert(row.device.into()),
-                b"D" => issued.insert(row.device.into()),
-                _ => false,
-            };
-        }
-        queued.retain(|device| !issued.contains(device));
-        Self { queued, has_ended: false }
-    }
-
     fn kind(&self, row: &Row<'_>) -> Result<Option<EventKind>, LineError> {
         let takes_queued = !self.queued.is_empty() && self.queued.contains(row.device);
         Ok(match row.action {
@@ -69,6 +53,24 @@ impl Blkparse {
 }
 
 impl Parse for Blkparse {
+    /// What the file begins with shows of which devices it has D rows.
+    fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
+        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| {
+            let mut cursor = Cursor::new(line);
+            row(&mut cursor).ok().flatten()
+        });
+        let (mut queued, mut issued) = (FxHashSet::<Box<[u8]>>::default(), FxHashSet::<Box<[u8]>>::default());
+        for row in rows {
+            match row.action {
+                b"Q" => queued.insert(row.device.into()),
+                b"D" => issued.insert(row.device.into()),
+                _ => false,
+            };
+        }
+        queued.retain(|device| !issued.contains(device));
+        self.queued = queued;
+    }
+
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' {
             return Ok(());
@@ -114,11 +116,7 @@ fn is_command(rest: &[u8]) -> bool {
 /// The fields up to the letters, or none where the row is a message.
 fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, LineError> {
     cursor.skip_blanks();
-    let from = cursor.at();
-    cursor.number(expected::DEVICE)?;
-    cursor.pass(b',', expected::DEVICE)?;
-    cursor.number(expected::DEVICE)?;
-    let device = cursor.slice_from(from);
+    let device = device(cursor)?;
     cursor.blanks(expected::PROCESSOR)?;
     cursor.number(expected::PROCESSOR)?;
     cursor.blanks(expected::SEQUENCE_OR_TIME)?;

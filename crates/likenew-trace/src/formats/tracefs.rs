@@ -9,18 +9,19 @@
 
 use likenew_core::units::Nanos;
 
-use crate::cursor::Cursor;
+use super::block_layer::{Event, EventKind, device, range};
+use super::{Format, Parse};
 use crate::error::LineError;
-use crate::formats::Parse;
-use crate::formats::event::{Event, EventKind};
-use crate::formats::request::range;
 use crate::intake::{Columns, Intake};
+use crate::lines::Cursor;
 use crate::notes::Counted;
 use crate::wording::expected;
 
+pub(super) const FORMAT: Format =
+    Format { magic: Some("# tracer: "), ..Format::new("tracefs", || Box::new(Tracefs)) };
+
 /// Reads text of tracefs.
-#[derive(Default)]
-pub(crate) struct Tracefs;
+struct Tracefs;
 
 impl Parse for Tracefs {
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
@@ -110,14 +111,6 @@ fn blk_tracer(
     let letters = cursor.word();
     let range = range(&mut cursor, &mut columns)?;
     Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
-}
-
-fn device<'l>(cursor: &mut Cursor<'l>) -> Result<&'l [u8], LineError> {
-    let from = cursor.at();
-    cursor.number(expected::DEVICE)?;
-    cursor.pass(b',', expected::DEVICE)?;
-    cursor.number(expected::DEVICE)?;
-    Ok(cursor.slice_from(from))
 }
 
 /// Goes behind `SECONDS: `, wherever it stands: names of programs may hold anything, even colons.

@@ -3,7 +3,7 @@
 use crate::support::{brief, read, read_as, refused, volume};
 use likenew_core::io::Op;
 use likenew_core::trace::TraceSource as _;
-use likenew_trace::{Format, OpenOptions};
+use likenew_trace::{FORMATS, Format, OpenOptions};
 use proptest::prelude::*;
 
 const MSR: &str = "128166372003061629,src1,2,Read,383496192,32768,1331\n\
@@ -75,53 +75,44 @@ const BLK_CLASSIC: &str = "#  DEV   CPU TIMESTAMP     PID ACT FLG\n\
 #[test]
 fn each_format_is_found_and_read() {
     for (text, format, expected) in [
-        (
-            MSR,
-            Format::Msr,
-            "0 read 383496192+32768 133100; 500000 read 512+512 3000; 1000000 write 0+512 2000",
-        ),
-        (
-            SYSTOR,
-            Format::Systor,
-            "0 read 66304+4096 246000; 132000 write 8192+512 10000; 132001 write 0+512 -",
-        ),
-        (ALIBABA, Format::Alibaba, "0 write 8792731648+16384 -; 3000 read 4096+4096 -"),
-        (
-            TENCENT,
-            Format::Tencent,
-            "0 read 6610407424+65536 -; 0 write 0+4096 -; 2000000000 write 4096+4096 -",
-        ),
-        (FIU, Format::Fiu, "0 write 462983966720+4096 - syslogd; 1000000 read 4096+8192 - my own daemon"),
+        (MSR, "msr", "0 read 383496192+32768 133100; 500000 read 512+512 3000; 1000000 write 0+512 2000"),
+        (SYSTOR, "systor", "0 read 66304+4096 246000; 132000 write 8192+512 10000; 132001 write 0+512 -"),
+        (ALIBABA, "alibaba", "0 write 8792731648+16384 -; 3000 read 4096+4096 -"),
+        (TENCENT, "tencent", "0 read 6610407424+65536 -; 0 write 0+4096 -; 2000000000 write 4096+4096 -"),
+        (FIU, "fiu", "0 write 462983966720+4096 - syslogd; 1000000 read 4096+8192 - my own daemon"),
         (
             IOLOG_2,
-            Format::Iolog,
+            "iolog",
             "0 read 4096+512 -; 1500000 write 0+8192 -; 2000000 flush 0+0 -; 2000000 trim 0+1048576 -",
         ),
         (
             IOLOG_3,
-            Format::Iolog,
+            "iolog",
             "0 read 61440+4096 -; 2519000 write 774144+4096 -; 2695000 flush 0+0 -; 2696000 trim 0+4096 -",
         ),
         (
             BLKPARSE,
-            Format::Blkparse,
+            "blkparse",
             "0 write 114426880+4096 100000 kjournald; 4000 read 262144+8192 100000 a [b] c; \
              5000 flush 0+0 100000 kworker/1:0H; 295000 trim 0+1048576 - fstrim",
         ),
-        (BLKPARSE_QUEUED, Format::Blkparse, "0 write 4096+4096 50000 dd"),
+        (BLKPARSE_QUEUED, "blkparse", "0 write 4096+4096 50000 dd"),
         (
             TRACEFS,
-            Format::Tracefs,
+            "tracefs",
             "0 write 1048576+4096 250000 kworker/0:1H; 600000 read 0+4096 200000 a: b; 999900000 flush 0+0 - fio",
         ),
-        (BLK_TRACER, Format::Tracefs, "0 read 3259904+4096 20654000 kjournald"),
-        (BLK_CLASSIC, Format::Blkparse, "0 write 3259904+4096 100000 kjournald"),
+        (BLK_TRACER, "tracefs", "0 read 3259904+4096 20654000 kjournald"),
+        (BLK_CLASSIC, "blkparse", "0 write 3259904+4096 100000 kjournald"),
     ] {
         let (trace, records) = read(text);
-        assert_eq!(trace.format(), format);
+        assert_eq!(trace.format().name, format);
         assert_eq!(brief(&records), expected);
-        let named: Format = format.name().parse().unwrap();
-        assert_eq!(brief(&read_as(text, Some(named), None).1), expected, "asked for by name");
+        assert_eq!(
+            brief(&read_as(text, Some(format.parse().unwrap()), None).1),
+            expected,
+            "asked for by name"
+        );
     }
 }
 
@@ -149,12 +140,12 @@ fn what_was_passed_over_is_counted() {
 #[test]
 fn headers_are_known_wherever_a_format_has_them() {
     for (header, text, format) in [
-        ("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", MSR, Format::Msr),
-        ("device_id,opcode,offset,length,timestamp", ALIBABA, Format::Alibaba),
-        ("Timestamp,Offset,Size,IOType,VolumeID", TENCENT, Format::Tencent),
+        ("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime", MSR, "msr"),
+        ("device_id,opcode,offset,length,timestamp", ALIBABA, "alibaba"),
+        ("Timestamp,Offset,Size,IOType,VolumeID", TENCENT, "tencent"),
     ] {
         let (trace, records) = read(&format!("{header}\r\n{}", text.replace('\n', "\r\n")));
-        assert_eq!(trace.format(), format);
+        assert_eq!(trace.format().name, format);
         assert_eq!(brief(&records), brief(&read(text).1));
     }
     let joined = read(&format!("{SYSTOR}{}", SYSTOR.replace("14560632", "14560633"))).1;
@@ -204,41 +195,33 @@ fn what_is_wrong_is_named_with_its_place() {
     for (text, format, message) in [
         (
             &*decades,
-            Format::Alibaba,
+            "alibaba",
             "line 12, column 12: expected a time within ten years of that of the first record",
         ),
-        (year, Format::Msr, "line 2, column 1: expected a time within a year of that of the record before"),
-        ("1,h,1,read,0,512,1\n", Format::Msr, "column 7: expected Read or Write, found \"read\""),
-        ("1,h,x,Read,0,512,1\n", Format::Msr, "column 5: expected the number of a disk, found \"x\""),
-        ("999999999999999999,h,1,Read,0,512,1\n", Format::Msr, "column 1: expected a Windows file time"),
-        ("1,h,1,Read,0,512,1,9\n", Format::Msr, "column 19: expected the end of the line, found \",\""),
-        ("NaN,0.1,R,0,0,512\n", Format::Systor, "column 1: expected a time in seconds, found \"NaN\""),
-        ("1e9,0.1,R,0,0,512\n", Format::Systor, "column 2: expected a comma, found \"e9\""),
-        ("1,-1,R,0,0,512\n", Format::Systor, "column 3: expected a response time in seconds, or nothing"),
-        ("1,R,0,0,5\n", Format::Alibaba, "column 7: expected a length above 0, found \"0\""),
-        (
-            "1,R,1152921504606846976,1,5\n",
-            Format::Alibaba,
-            "column 5: expected a range that ends within 1 EiB",
-        ),
-        ("1,R,0,1,18446744073709551615\n", Format::Alibaba, "column 9: expected a time in microseconds"),
-        ("1,36028797018963968,8,0,1\n", Format::Tencent, "column 3: expected an offset in sectors"),
-        ("1,8,8,2,1\n", Format::Tencent, "column 7: expected 0 for a read or 1 for a write, found \"2\""),
-        ("1 2 p 8 8 X 6 0 md5\n", Format::Fiu, "column 11: expected R or W, found \"X\""),
-        ("1 2 8 8 R 6 0 md5\n", Format::Fiu, "column 5: expected a process, an address"),
-        ("fio version 4 iolog\n", Format::Iolog, "line 1, column 1: expected \"fio version 2 iolog\""),
-        ("fio version 3 iolog\n1 f wait 5\n", Format::Iolog, "line 2, column 5: expected add, open, close"),
-        ("fio version 2 iolog\nf read 5\n", Format::Iolog, "column 9: expected a length in bytes"),
-        ("8,0 1 1 0.0 6 D XX 8 + 8 [a]\n", Format::Blkparse, "column 17: expected the letters of a request"),
-        ("8,0 1 1 0.0 6 D R 8 + 8\n", Format::Blkparse, "expected a program or an error in brackets"),
-        ("  a-1 [000] 1.5: nonsense\n", Format::Tracefs, "column 18: expected an event of the block layer"),
-        (
-            "  a-1 [000] block_rq_issue\n",
-            Format::Tracefs,
-            "column 1: expected a program, a processor and a time",
-        ),
+        (year, "msr", "line 2, column 1: expected a time within a year of that of the record before"),
+        ("1,h,1,read,0,512,1\n", "msr", "column 7: expected Read or Write, found \"read\""),
+        ("1,h,x,Read,0,512,1\n", "msr", "column 5: expected the number of a disk, found \"x\""),
+        ("999999999999999999,h,1,Read,0,512,1\n", "msr", "column 1: expected a Windows file time"),
+        ("1,h,1,Read,0,512,1,9\n", "msr", "column 19: expected the end of the line, found \",\""),
+        ("NaN,0.1,R,0,0,512\n", "systor", "column 1: expected a time in seconds, found \"NaN\""),
+        ("1e9,0.1,R,0,0,512\n", "systor", "column 2: expected a comma, found \"e9\""),
+        ("1,-1,R,0,0,512\n", "systor", "column 3: expected a response time in seconds, or nothing"),
+        ("1,R,0,0,5\n", "alibaba", "column 7: expected a length above 0, found \"0\""),
+        ("1,R,1152921504606846976,1,5\n", "alibaba", "column 5: expected a range that ends within 1 EiB"),
+        ("1,R,0,1,18446744073709551615\n", "alibaba", "column 9: expected a time in microseconds"),
+        ("1,36028797018963968,8,0,1\n", "tencent", "column 3: expected an offset in sectors"),
+        ("1,8,8,2,1\n", "tencent", "column 7: expected 0 for a read or 1 for a write, found \"2\""),
+        ("1 2 p 8 8 X 6 0 md5\n", "fiu", "column 11: expected R or W, found \"X\""),
+        ("1 2 8 8 R 6 0 md5\n", "fiu", "column 5: expected a process, an address"),
+        ("fio version 4 iolog\n", "iolog", "line 1, column 1: expected \"fio version 2 iolog\""),
+        ("fio version 3 iolog\n1 f wait 5\n", "iolog", "line 2, column 5: expected add, open, close"),
+        ("fio version 2 iolog\nf read 5\n", "iolog", "column 9: expected a length in bytes"),
+        ("8,0 1 1 0.0 6 D XX 8 + 8 [a]\n", "blkparse", "column 17: expected the letters of a request"),
+        ("8,0 1 1 0.0 6 D R 8 + 8\n", "blkparse", "expected a program or an error in brackets"),
+        ("  a-1 [000] 1.5: nonsense\n", "tracefs", "column 18: expected an event of the block layer"),
+        ("  a-1 [000] block_rq_issue\n", "tracefs", "column 1: expected a program, a processor and a time"),
     ] {
-        let (_, error) = crate::support::all(text, Some(format), None);
+        let (_, error) = crate::support::all(text, Some(format.parse().unwrap()), None);
         let error = error.unwrap_or_else(|| panic!("no error: {text}"));
         assert!(error.contains(message), "{text}: {error}");
     }
@@ -334,7 +317,7 @@ const OWN: &str = "# likenew trace 1\n# name: sda\n# capacity_bytes: 1048576\n\
 
 /// The guarantees of every reader, for any input: order, bounds, known applications, and an error that names
 /// the file.
-fn keeps_its_promises(bytes: &[u8], format: Option<Format>) -> Result<(), TestCaseError> {
+fn keeps_its_promises(bytes: &[u8], format: Option<&'static Format>) -> Result<(), TestCaseError> {
     let options = OpenOptions { format, volume: None };
     let (records, error) = crate::support::all_bytes(bytes, &options);
     prop_assert!(records.is_sorted_by_key(|(io, _)| io.at));
@@ -352,18 +335,18 @@ proptest! {
     #[test]
     fn nothing_that_is_nearly_a_trace_breaks_a_reader(bytes in nearly(), format in 0usize..10) {
         keeps_its_promises(&bytes, None)?;
-        keeps_its_promises(&bytes, Format::ALL.get(format).copied())?;
+        keeps_its_promises(&bytes, FORMATS.get(format))?;
     }
 
     #[test]
     fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..300), format in 0usize..9) {
         keeps_its_promises(&bytes, None)?;
-        keeps_its_promises(&bytes, Some(Format::ALL[format]))?;
+        keeps_its_promises(&bytes, Some(&FORMATS[format]))?;
     }
 
     #[test]
     fn no_text_breaks_a_reader(text in "[0-9,. \\-:+\\[\\]()RWDCFQ#a-f\n]{0,200}", format in 0usize..9) {
-        keeps_its_promises(text.as_bytes(), Some(Format::ALL[format]))?;
+        keeps_its_promises(text.as_bytes(), Some(&FORMATS[format]))?;
     }
 }
 

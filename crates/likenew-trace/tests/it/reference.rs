@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use likenew_core::io::Op;
 use likenew_core::trace::{TraceIo, TraceSink as _};
 use likenew_core::units::Nanos;
-use likenew_trace::{Format, IologVersion, IologWriter, OpenOptions, Survey, Trace, survey};
+use likenew_trace::{IologVersion, IologWriter, OpenOptions, Survey, Trace, survey};
 
 /// A folder on a real disk: tmpfs refuses direct I/O on some kernels.
 fn folder() -> tempfile::TempDir {
@@ -54,7 +54,7 @@ fn an_iolog_that_fio_wrote_holds_what_fio_did() {
     let job = ["--filename=f", "--size=4M", "--rw=randrw", "--bsrange=4k-64k", "--write_iolog=log"];
     let job = fio(folder.path(), &[&job[..], &["--thinktime=500"]].concat());
     let (trace, survey) = surveyed(&folder.path().join("log"), &OpenOptions::default());
-    assert_eq!((trace.format(), trace.volume().as_deref()), (Format::Iolog, Some("f")));
+    assert_eq!((trace.format().name, trace.volume().as_deref()), ("iolog", Some("f")));
     assert_eq!(surveyed_counts(&survey), counts(&job));
     assert!(survey.records >= 64 && survey.end_max_bytes <= 4 << 20, "{survey:?}");
     // fio's manual gives no unit. A think time of 500 µs after each I/O, and fio's own time in milliseconds.
@@ -223,7 +223,7 @@ fn what_tracefs_tells_is_what_fio_did() {
     let path = folder.path().join("trace.txt");
     std::fs::write(&path, text).unwrap();
     let (trace, survey) = surveyed(&path, &OpenOptions::default());
-    assert_eq!((trace.format(), trace.volume()), (Format::Tracefs, Some(format!("{major},{minor}"))));
+    assert_eq!((trace.format().name, trace.volume()), ("tracefs", Some(format!("{major},{minor}"))));
     agrees(&survey, expected);
 }
 
@@ -259,7 +259,7 @@ fn what_blkparse_prints_is_what_fio_did() {
     let path = folder.path().join("t.txt");
     std::fs::write(&path, out.stdout).unwrap();
     let (trace, survey) = surveyed(&path, &OpenOptions::default());
-    assert_eq!(trace.format(), Format::Blkparse);
+    assert_eq!(trace.format().name, "blkparse");
     agrees(&survey, expected);
 }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use ratatui_core::backend::TestBackend;
 use ratatui_core::terminal::Terminal;
 
-use crate::drives::tests::{at, reading};
+use crate::drives::history_tests::{at, reading};
 use crate::drives::{Drives, Scope};
 use crate::theme::Theme;
 use crate::view::{Key, View};

@@ -3,7 +3,7 @@
 
 use anyhow::Context as _;
 use likenew_core::findings::Findings;
-use likenew_core::procedure::{Descriptor, Evidence, Layout, Plan, Procedure, Step};
+use likenew_core::procedure::{Descriptor, Layout, Plan, Procedure, Steps};
 use likenew_core::segment::ReplayRecord;
 use likenew_core::trace::Fit;
 use likenew_procedures::all::from_plan;
@@ -210,15 +210,10 @@ impl Procedure for MixOnly {
         Layout { files: 1, file_bytes: self.0.span }
     }
 
-    fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        Ok(self.0.next(0, evidence).map_or(Step::Done, |mut workload| {
-            workload.seed = evidence.plan.seed_of(evidence.segments.len());
-            Step::Run(workload)
-        }))
-    }
-
     /// Its result comes from [`MixOption::waits`].
-    fn judge(&self, _: &Evidence) -> Findings {
-        Findings::default()
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let workloads = self.0.workloads(0, &steps.evidence().geometry);
+        let _ended = workloads.into_iter().try_for_each(|workload| steps.run_seeded(|| workload).map(drop));
+        Ok(Findings::default())
     }
 }

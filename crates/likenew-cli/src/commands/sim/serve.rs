@@ -6,11 +6,9 @@ use std::path::{Path, PathBuf};
 use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::Drive as _;
 use likenew_core::units::Nanos;
-use likenew_nbd::clock_scale::Clock;
-use likenew_nbd::export::Export;
+use likenew_nbd::Export;
 use likenew_nbd::listener::{ListenError, Listener, Stream};
-use likenew_nbd::serve_stats::ServeStats;
-use likenew_nbd::server::{self, Server, Service};
+use likenew_nbd::server::{self, Clock, ServeStats, Server, Service};
 use likenew_nbd::store::{Image, Pages, Store};
 use likenew_real::clock::{Monotonic, WaitEvent, Waiter};
 use likenew_sim::{SimDrive, Spec};
@@ -316,7 +314,7 @@ struct ServeReport {
 
 #[cfg(test)]
 mod tests {
-    use likenew_nbd::serve_stats::Lag;
+    use likenew_nbd::server::Lag;
 
     use super::*;
 

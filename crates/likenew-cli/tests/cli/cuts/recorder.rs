@@ -13,7 +13,7 @@ use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry, Target};
 use likenew_core::units::Nanos;
-use likenew_nbd::export::Export;
+use likenew_nbd::Export;
 use likenew_nbd::listener::{Listener, Stream};
 use likenew_nbd::server::{self, Server, Service};
 use likenew_real::clock::{Monotonic, WaitEvent, Waiter};
@@ -240,7 +240,7 @@ impl Target for Only {
 
 struct Wall(Monotonic);
 
-impl likenew_nbd::clock_scale::Clock for Wall {
+impl likenew_nbd::server::Clock for Wall {
     fn now(&self) -> Nanos {
         self.0.now()
     }

@@ -8,9 +8,8 @@ use std::rc::Rc;
 use likenew_core::drive::{Drive as _, Lane};
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::units::Nanos;
-use likenew_nbd::clock_scale::Clock;
-use likenew_nbd::export::Export;
-use likenew_nbd::server::{self, Server, Service};
+use likenew_nbd::Export;
+use likenew_nbd::server::{self, Clock, Server, Service};
 use likenew_nbd::store::Pages;
 use likenew_sim::{SimDrive, Spec};
 

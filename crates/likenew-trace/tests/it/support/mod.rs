@@ -31,13 +31,21 @@ pub(crate) fn all_bytes(bytes: &[u8], options: &OpenOptions) -> (Vec<Record>, Op
     }
 }
 
-pub(crate) fn all(text: &str, format: Option<Format>, volume: Option<&str>) -> (Vec<Record>, Option<String>) {
+pub(crate) fn all(
+    text: &str,
+    format: Option<&'static Format>,
+    volume: Option<&str>,
+) -> (Vec<Record>, Option<String>) {
     all_bytes(text.as_bytes(), &OpenOptions { format, volume: volume.map(str::to_owned) })
 }
 
 /// A whole trace that reads without an error.
 #[track_caller]
-pub(crate) fn read_as(text: &str, format: Option<Format>, volume: Option<&str>) -> (Trace, Vec<Record>) {
+pub(crate) fn read_as(
+    text: &str,
+    format: Option<&'static Format>,
+    volume: Option<&str>,
+) -> (Trace, Vec<Record>) {
     let options = OpenOptions { format, volume: volume.map(str::to_owned) };
     let mut trace = opened(text.as_bytes(), &options).unwrap_or_else(|error| panic!("{error}"));
     let (records, error) = drained(&mut trace);

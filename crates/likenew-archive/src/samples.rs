@@ -1,0 +1,506 @@
+//! Every I/O of a run in a file of columns: stored off the measuring threads and in constant memory, read
+//! back one group of rows at a time. `outcome` is [`Sample::signed_outcome`].
+
+use std::fs::File;
+use std::ops::ControlFlow;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, JoinHandle};
+
+use likenew_core::input::SAMPLES;
+use likenew_core::io::{Op, Outcome, Sample};
+use likenew_core::segment::{Recorder, Stop};
+use likenew_core::units::Nanos;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::ColumnPath;
+
+use super::error::ArchiveError;
+use super::folder::SCHEMA;
+use super::{folder, wording};
+
+/// Samples that a lane hands over at once.
+const BATCH: usize = 8_192;
+/// Batches that may wait for the writer; beyond that the lanes wait, so that memory stays bounded and nothing
+/// is lost.
+const BATCHES_WAITING: usize = 16;
+/// Rows that are compressed together, and held in memory until they are.
+const GROUP_ROWS: usize = 128 * 1_024;
+
+/// Writes one file of samples from its own thread.
+///
+/// Close it when every lane has ended, also after an interruption: without its end the file cannot be read.
+/// Dropping it closes it as well, but hides any error.
+#[derive(Debug)]
+pub struct SampleWriter {
+    path: PathBuf,
+    sender: SyncSender<Message>,
+    thread: Option<JoinHandle<Result<u64, ArchiveError>>>,
+    /// Counts the recorders that are open.
+    recorders: Arc<()>,
+}
+
+enum Message {
+    Samples { segment: u32, samples: Vec<Sample> },
+    Close,
+}
+
+impl SampleWriter {
+    /// Creates a file that does not exist yet.
+    pub(crate) fn create(path: &Path) -> Result<Self, ArchiveError> {
+        let file = folder::create(path).map_err(ArchiveError::system("create", path))?;
+        let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
+        let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties()))
+            .map_err(|error| failure(path, error))?;
+        let (sender, receiver) = sync_channel(BATCHES_WAITING);
+        let owned = path.to_owned();
+        let thread = thread::Builder::new()
+            .name("samples".to_owned())
+            .spawn(move || write(writer, &receiver, &owned))
+            .map_err(ArchiveError::system("start a thread for", path))?;
+        Ok(Self { path: path.to_owned(), sender, thread: Some(thread), recorders: Arc::new(()) })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A recorder for one lane of the workload that becomes the segment of this index.
+    ///
+    /// When the file cannot be written any more the recorder stops the workload as interrupted, and
+    /// [`SampleWriter::close`] says why.
+    pub fn recorder(&self, segment: u32) -> SampleRecorder {
+        SampleRecorder {
+            segment,
+            sender: self.sender.clone(),
+            samples: Vec::with_capacity(BATCH),
+            _open: Arc::clone(&self.recorders),
+        }
+    }
+
+    /// Ends the file and makes it durable; returns how many samples it holds.
+    ///
+    /// # Errors
+    /// It could not be written, now or earlier; then the file cannot be read.
+    ///
+    /// # Panics
+    /// When a recorder is still open: its last samples would be missing.
+    pub fn close(mut self) -> Result<u64, ArchiveError> {
+        let written = self.finish().expect("a writer is closed once");
+        assert_eq!(Arc::strong_count(&self.recorders), 1, "recorders end before their file does");
+        written
+    }
+
+    fn finish(&mut self) -> Option<Result<u64, ArchiveError>> {
+        let thread = self.thread.take()?;
+        // A thread that has already failed takes no message; joining says why it failed.
+        let _ = self.sender.send(Message::Close);
+        Some(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
+}
+
+impl Drop for SampleWriter {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = self.sender.send(Message::Close);
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Records the samples of one lane into the file of a [`SampleWriter`].
+#[derive(Debug)]
+pub struct SampleRecorder {
+    segment: u32,
+    sender: SyncSender<Message>,
+    samples: Vec<Sample>,
+    _open: Arc<()>,
+}
+
+impl Recorder for SampleRecorder {
+    fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
+        self.samples.extend_from_slice(samples);
+        if self.samples.len() < BATCH { ControlFlow::Continue(()) } else { self.hand_over(BATCH) }
+    }
+
+    fn end(&mut self, _at: likenew_core::units::Nanos) {
+        // The writer keeps its error, and returns it when it is closed.
+        let _ = self.hand_over(0);
+    }
+}
+
+impl SampleRecorder {
+    fn hand_over(&mut self, capacity: usize) -> ControlFlow<Stop> {
+        if self.samples.is_empty() {
+            return ControlFlow::Continue(());
+        }
+        let samples = std::mem::replace(&mut self.samples, Vec::with_capacity(capacity));
+        match self.sender.send(Message::Samples { segment: self.segment, samples }) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(Stop::Interrupted),
+        }
+    }
+}
+
+impl Drop for SampleRecorder {
+    fn drop(&mut self) {
+        let _ = self.hand_over(0);
+    }
+}
+
+/// The writer's thread.
+fn write(
+    mut file: SerializedFileWriter<File>,
+    messages: &Receiver<Message>,
+    path: &Path,
+) -> Result<u64, ArchiveError> {
+    let (mut rows, mut written) = (Vec::with_capacity(GROUP_ROWS + BATCH), 0);
+    while let Ok(Message::Samples { segment, samples }) = messages.recv() {
+        rows.extend(samples.into_iter().map(|sample| Row { segment, sample }));
+        while rows.len() >= GROUP_ROWS {
+            write_group(&mut file, &rows[..GROUP_ROWS]).map_err(|error| failure(path, error))?;
+            rows.drain(..GROUP_ROWS);
+            written += GROUP_ROWS as u64;
+        }
+    }
+    if !rows.is_empty() {
+        write_group(&mut file, &rows).map_err(|error| failure(path, error))?;
+        written += rows.len() as u64;
+    }
+    file.finish().map_err(|error| failure(path, error))?;
+    file.inner().sync_all().map_err(ArchiveError::system("write", path))?;
+    folder::sync(path.parent().expect("a file is in a folder"))?;
+    Ok(written)
+}
+
+fn write_group(file: &mut SerializedFileWriter<File>, rows: &[Row]) -> Result<(), ParquetError> {
+    let ops = Op::ALL.map(|op| ByteArray::from(op.name()));
+    let mut group = file.next_row_group()?;
+    let group_ref = &mut group;
+    column::<Int32Type>(group_ref, rows, |values| values.segment)?;
+    column::<Int32Type>(group_ref, rows, |values| values.stream)?;
+    column::<ByteArrayType>(group_ref, rows, |values| ops[values.op.index()].clone())?;
+    column::<Int64Type>(group_ref, rows, |values| values.outcome)?;
+    column::<Int64Type>(group_ref, rows, |values| values.offset)?;
+    column::<Int32Type>(group_ref, rows, |values| values.length)?;
+    column::<Int64Type>(group_ref, rows, |values| values.due_ns)?;
+    column::<Int64Type>(group_ref, rows, |values| values.sent_ns)?;
+    column::<Int64Type>(group_ref, rows, |values| values.done_ns)?;
+    group.close()?;
+    Ok(())
+}
+
+/// Writes the next column.
+fn column<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, File>,
+    rows: &[Row],
+    value: impl Fn(&Values) -> T::T,
+) -> Result<(), ParquetError> {
+    let values: Vec<T::T> = rows.iter().map(|row| value(&Values::from(row))).collect();
+    let mut column = group.next_column()?.expect("the schema has this column");
+    column.typed::<T>().write_batch(&values, None, None)?;
+    column.close()
+}
+
+fn properties() -> WriterProperties {
+    let about = |key: &str, value: String| KeyValue::new(key.to_owned(), value);
+    let mut properties = WriterProperties::builder()
+        .set_created_by(concat!("likenew ", env!("CARGO_PKG_VERSION")).to_owned())
+        .set_key_value_metadata(Some(vec![
+            about("likenew.schema", SCHEMA.to_string()),
+            about("likenew.outcome", wording::OUTCOME_MEANING.to_owned()),
+        ]))
+        // The fastest level: the writer shares the machine with the measurement.
+        .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).expect("level 1 exists")));
+    for name in ["offset", "due_ns", "sent_ns", "done_ns"] {
+        // Few of these values repeat, but consecutive ones are close.
+        properties = properties
+            .set_column_dictionary_enabled(ColumnPath::from(name), false)
+            .set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED);
+    }
+    properties.build()
+}
+
+fn failure(path: &Path, error: ParquetError) -> ArchiveError {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(source) => ArchiveError::system("write", path)(*source),
+            Err(source) => ArchiveError::damaged_file(path, None, source),
+        },
+        error => ArchiveError::damaged_file(path, None, error),
+    }
+}
+
+/// The schema in Parquet's own notation. Times and offsets are unsigned 64-bit integers.
+pub(crate) const SCHEMA_TEXT: &str = "message sample {
+    required int32 segment (INTEGER(32, false));
+    required int32 stream (INTEGER(32, false));
+    required byte_array op (STRING);
+    required int64 outcome;
+    required int64 offset (INTEGER(64, false));
+    required int32 length (INTEGER(32, false));
+    required int64 due_ns (INTEGER(64, false));
+    required int64 sent_ns (INTEGER(64, false));
+    required int64 done_ns (INTEGER(64, false));
+}";
+
+/// One I/O of one workload of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Row {
+    pub(crate) segment: u32,
+    pub(crate) sample: Sample,
+}
+
+/// The values of one row, in the order of the schema.
+pub(crate) struct Values {
+    pub(crate) segment: i32,
+    pub(crate) stream: i32,
+    pub(crate) op: Op,
+    pub(crate) outcome: i64,
+    pub(crate) offset: i64,
+    pub(crate) length: i32,
+    pub(crate) due_ns: i64,
+    pub(crate) sent_ns: i64,
+    pub(crate) done_ns: i64,
+}
+
+impl From<&Row> for Values {
+    /// Unsigned values keep their bits; the schema says that they are unsigned.
+    fn from(row: &Row) -> Self {
+        let sample = &row.sample;
+        Self {
+            segment: row.segment as i32,
+            stream: i32::from(sample.stream),
+            op: sample.op,
+            outcome: sample.signed_outcome(),
+            offset: sample.offset as i64,
+            length: sample.length as i32,
+            due_ns: sample.due.0 as i64,
+            sent_ns: sample.sent.0 as i64,
+            done_ns: sample.done.0 as i64,
+        }
+    }
+}
+
+impl TryFrom<Values> for Row {
+    type Error = String;
+
+    fn try_from(values: Values) -> Result<Self, String> {
+        let length = values.length as u32;
+        let outcome = match values.outcome {
+            bytes if bytes == i64::from(length) => Outcome::Done,
+            0.. => Outcome::Short(u32::try_from(values.outcome).map_err(|_| wording::OUTCOME_TOO_LARGE)?),
+            _ => Outcome::Error(
+                i32::try_from(-i128::from(values.outcome)).map_err(|_| wording::ERRNO_IMPOSSIBLE)?,
+            ),
+        };
+        Ok(Self {
+            segment: values.segment as u32,
+            sample: Sample {
+                stream: u16::try_from(values.stream).map_err(|_| wording::STREAM_TOO_LARGE)?,
+                op: values.op,
+                outcome,
+                length,
+                offset: values.offset as u64,
+                due: Nanos(values.due_ns as u64),
+                sent: Nanos(values.sent_ns as u64),
+                done: Nanos(values.done_ns as u64),
+            },
+        })
+    }
+}
+
+/// More rows in one group than this are refused: our files have fewer, and they would have to fit the memory.
+const GROUP_ROWS_MAX: i64 = 1_000_000;
+
+/// The samples of a file with the index of their segment: those of one lane in order of completion, the lanes
+/// interleaved by the batch. After an error it ends. The file has no checksums: damage to a value itself can
+/// go unnoticed.
+pub struct SampleReader {
+    path: PathBuf,
+    file: SerializedFileReader<File>,
+    next_group: usize,
+    rows: std::vec::IntoIter<Row>,
+}
+
+impl SampleReader {
+    /// Opens a file that a [`crate::SampleWriter`] has closed.
+    ///
+    /// # Errors
+    /// It cannot be read, was not closed, or has other columns.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let damaged_file =
+            |error: ParquetError| ArchiveError::damaged_file(path, None, wording::no_samples(&error));
+        let file = folder::input(path, SAMPLES).map_err(ArchiveError::input(path, None))?;
+        let file = catch_panic(|| SerializedFileReader::new(file)).map_err(damaged_file)?;
+        let schema = parse_message_type(SCHEMA_TEXT).expect("the schema is valid");
+        if *file.metadata().file_metadata().schema() != schema {
+            return Err(ArchiveError::damaged_file(path, None, wording::OTHER_COLUMNS));
+        }
+        Ok(Self { path: path.to_owned(), file, next_group: 0, rows: Vec::new().into_iter() })
+    }
+
+    /// How many samples the file holds.
+    pub fn total(&self) -> u64 {
+        self.file.metadata().file_metadata().num_rows().max(0) as u64
+    }
+
+    fn read_group(&self, index: usize) -> Result<Vec<Row>, ArchiveError> {
+        let damaged_file = |reason: String| ArchiveError::damaged_file(&self.path, None, reason);
+        let group = self.file.get_row_group(index).map_err(|error| damaged_file(error.to_string()))?;
+        let count = group.metadata().num_rows();
+        if !(0..=GROUP_ROWS_MAX).contains(&count) {
+            return Err(damaged_file(wording::impossible_group(count)));
+        }
+        let columns = catch_panic(|| Columns::read(&*group, count as usize))
+            .map_err(|error| damaged_file(error.to_string()))?;
+        (0..count as usize).map(|row| columns.row(row).map_err(damaged_file)).collect()
+    }
+}
+
+impl Iterator for SampleReader {
+    type Item = Result<(u32, Sample), ArchiveError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(row) = self.rows.next() {
+                return Some(Ok((row.segment, row.sample)));
+            }
+            if self.next_group >= self.file.num_row_groups() {
+                return None;
+            }
+            match self.read_group(self.next_group) {
+                Ok(rows) => self.rows = rows.into_iter(),
+                Err(error) => {
+                    self.next_group = usize::MAX;
+                    return Some(Err(error));
+                }
+            }
+            self.next_group += 1;
+        }
+    }
+}
+
+/// The library trusts some of a file's numbers and panics if they are damaged. Nothing that it touched is
+/// used after that.
+fn catch_panic<T>(read: impl FnOnce() -> Result<T, ParquetError>) -> Result<T, ParquetError> {
+    let read = panic::catch_unwind(AssertUnwindSafe(read));
+    read.unwrap_or_else(|_| Err(ParquetError::General(wording::NUMBERS_CONTRADICT.to_owned())))
+}
+
+/// One group of rows, column by column.
+struct Columns {
+    segment: Vec<i32>,
+    stream: Vec<i32>,
+    op: Vec<Option<Op>>,
+    outcome: Vec<i64>,
+    offset: Vec<i64>,
+    length: Vec<i32>,
+    times_ns: [Vec<i64>; 3],
+}
+
+impl Columns {
+    fn read(group: &dyn RowGroupReader, count: usize) -> Result<Self, ParquetError> {
+        let time = |index| read_column::<Int64Type>(group, index, count);
+        let op = |name: &[u8]| Op::ALL.into_iter().find(|op| op.name().as_bytes() == name);
+        Ok(Self {
+            segment: read_column::<Int32Type>(group, 0, count)?,
+            stream: read_column::<Int32Type>(group, 1, count)?,
+            op: read_column::<ByteArrayType>(group, 2, count)?.iter().map(|name| op(name.data())).collect(),
+            outcome: read_column::<Int64Type>(group, 3, count)?,
+            offset: read_column::<Int64Type>(group, 4, count)?,
+            length: read_column::<Int32Type>(group, 5, count)?,
+            times_ns: [time(6)?, time(7)?, time(8)?],
+        })
+    }
+
+    fn row(&self, row: usize) -> Result<Row, String> {
+        Row::try_from(Values {
+            segment: self.segment[row],
+            stream: self.stream[row],
+            op: self.op[row].ok_or(wording::OPERATION_UNKNOWN)?,
+            outcome: self.outcome[row],
+            offset: self.offset[row],
+            length: self.length[row],
+            due_ns: self.times_ns[0][row],
+            sent_ns: self.times_ns[1][row],
+            done_ns: self.times_ns[2][row],
+        })
+    }
+}
+
+/// Exactly `count` values of a column.
+fn read_column<T: DataType>(
+    group: &dyn RowGroupReader,
+    index: usize,
+    count: usize,
+) -> Result<Vec<T::T>, ParquetError> {
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(index)?);
+    let mut values = Vec::with_capacity(count);
+    while values.len() < count {
+        let (read, ..) = reader.read_records(count - values.len(), None, None, &mut values)?;
+        if read == 0 {
+            return Err(ParquetError::General(wording::short_column(index, values.len(), count)));
+        }
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn round_trip(row: Row) -> Row {
+        Values::from(&row).try_into().unwrap()
+    }
+
+    fn sample(outcome: Outcome) -> Sample {
+        let zero = Nanos::ZERO;
+        Sample { stream: 0, op: Op::Flush, outcome, length: 0, offset: 0, due: zero, sent: zero, done: zero }
+    }
+
+    #[test]
+    fn a_nonsensical_error_number_stays_an_error() {
+        for errno in [0, -5, i32::MIN + 1] {
+            let row = round_trip(Row { segment: 0, sample: sample(Outcome::Error(errno)) });
+            assert!(matches!(row.sample.outcome, Outcome::Error(1..)));
+        }
+        assert_eq!(
+            round_trip(Row { segment: 0, sample: sample(Outcome::Done) }).sample,
+            sample(Outcome::Done)
+        );
+    }
+
+    #[test]
+    fn impossible_values_are_named() {
+        let values = |outcome, stream| Values {
+            outcome,
+            stream,
+            ..Values::from(&Row { segment: 0, sample: sample(Outcome::Done) })
+        };
+        assert!(Row::try_from(values(i64::MAX, 0)).is_err());
+        assert!(Row::try_from(values(i64::MIN, 0)).is_err());
+        assert!(Row::try_from(values(0, -1)).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn every_sample_reads_back(segment: u32, stream: u16, op in 0..4usize, kind in 0..3usize, part: u32, errno in 1..=i32::MAX, length in 1..=u32::MAX, times: [u64; 4]) {
+            let outcome = [Outcome::Done, Outcome::Short(part % length), Outcome::Error(errno)][kind];
+            let [offset, due, sent, done] = times;
+            let sample = Sample { stream, op: Op::ALL[op], outcome, length, offset, due: Nanos(due), sent: Nanos(sent), done: Nanos(done) };
+            prop_assert_eq!(round_trip(Row { segment, sample }), Row { segment, sample });
+        }
+    }
+}

@@ -1,0 +1,386 @@
+//! The state of drives as metrics, in a text that Prometheus reads from a server and node_exporter from a file.
+//!
+//! The text is OpenMetrics, and uses only what the older text format of Prometheus has, too: every family is a gauge, so that the
+//! same bytes serve readers of both. Labels are few and bounded, and none has a serial number.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fmt::Display;
+
+use crate::database::History;
+use crate::drive_history::{Change, DriveHistory, MetricHistory};
+use crate::error::HistoryError;
+use crate::indexed_run::MetricValue;
+use crate::queries::{Check, Page};
+use jiff::Timestamp;
+use likenew_core::findings::Answer;
+use likenew_core::quantity::Size;
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::DescriptorEncoder;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::MetricType;
+use prometheus_client::registry::{Registry, Unit};
+
+use crate::wording::metrics::{self as wording, MetricNoun};
+
+/// Names of metrics begin with it.
+const PREFIX: &str = "likenew";
+/// Digits of a drive's key in its label: as many as `likenew history` shows.
+const KEY_CHARS: usize = 12;
+
+/// A label with its value.
+pub(crate) type Label = (&'static str, String);
+
+/// A gauge.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Family {
+    /// Without its unit.
+    pub(crate) name: String,
+    pub(crate) unit: Option<&'static str>,
+    pub(crate) help: String,
+    /// Names of its labels.
+    pub(crate) labels: &'static [&'static str],
+    pub(crate) samples: Vec<(Vec<Label>, f64)>,
+}
+
+/// What a metric is called and means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FamilyName {
+    /// Its name with its unit.
+    pub name: String,
+    /// The names of its labels.
+    pub labels: &'static [&'static str],
+    /// What it means, in a sentence.
+    pub help: String,
+}
+
+/// The names of all metrics, in the order in which they are written.
+pub fn family_names() -> Vec<FamilyName> {
+    families(&Fleet::default())
+        .into_iter()
+        .map(|family| FamilyName {
+            name: match family.unit {
+                Some(unit) => format!("{}_{unit}", family.name),
+                None => family.name,
+            },
+            labels: family.labels,
+            help: family.help,
+        })
+        .collect()
+}
+
+/// The labels of every drive.
+const DRIVE: &[&str] = &["drive", "device", "host"];
+const DRIVE_INFO: &[&str] = &["drive", "device", "host", "model", "capacity", "access", "virtual"];
+const DRIVE_REFERENCE: &[&str] = &["drive", "device", "host", "reference"];
+const DRIVE_CAUSE: &[&str] = &["drive", "device", "host", "cause"];
+const DRIVE_METRIC: &[&str] = &["drive", "device", "host", "metric"];
+
+const BYTES: &str = "bytes";
+const SECONDS: &str = "seconds";
+const RATIO: &str = "ratio";
+const BYTES_PER_SECOND: &str = "bytes_per_second";
+const OPERATIONS_PER_SECOND: &str = "operations_per_second";
+
+/// Metrics of a check: the name, the unit, and what sentences call it.
+const METRICS: [(&str, &str, MetricNoun); 6] = [
+    ("sequential_read", BYTES_PER_SECOND, wording::SEQUENTIAL_READ),
+    ("sequential_write", BYTES_PER_SECOND, wording::SEQUENTIAL_WRITE),
+    ("sustained_write", BYTES_PER_SECOND, wording::SUSTAINED_WRITE),
+    ("random_read", OPERATIONS_PER_SECOND, wording::RANDOM_READ),
+    ("random_write", OPERATIONS_PER_SECOND, wording::RANDOM_WRITE),
+    ("random_read_qd32", OPERATIONS_PER_SECOND, wording::RANDOM_READ_QD32),
+];
+
+/// All metrics with their values.
+pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
+    let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
+    let build = Family {
+        samples: vec![(version, 1.0)],
+        ..empty("build_info", None, wording::BUILD_INFO, &["version"])
+    };
+    let damaged =
+        fleet.damaged_runs.iter().map(|(host, runs)| (vec![("host", host.clone())], *runs as f64)).collect();
+    let damaged =
+        Family { samples: damaged, ..empty("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"]) };
+    let mut families = vec![build, damaged, of_attempts(fleet)];
+    families.extend(of_drives(fleet));
+    families.push(of_causes(fleet));
+    families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
+    families.extend(of_changes(fleet));
+    families
+}
+
+/// Whether each drive of a command could be checked.
+fn of_attempts(fleet: &Fleet) -> Family {
+    let sample = |(device, reason): (&String, &Option<String>)| {
+        let host = ("host", fleet.host.clone());
+        let labels = vec![("device", device.clone()), host, ("reason", reason.clone().unwrap_or_default())];
+        (labels, f64::from(u8::from(reason.is_none())))
+    };
+    let samples = fleet.attempts.iter().map(sample).collect();
+    Family { samples, ..empty("check_success", None, wording::CHECK_SUCCESS, &["device", "host", "reason"]) }
+}
+
+fn empty(
+    name: impl Display,
+    unit: Option<&'static str>,
+    help: impl Into<String>,
+    labels: &'static [&'static str],
+) -> Family {
+    let help = wording::sentence(&help.into());
+    Family { name: format!("{PREFIX}_{name}"), unit, help, labels, samples: Vec::new() }
+}
+
+/// A family with one sample at most of each drive.
+fn each_drive(
+    fleet: &Fleet,
+    family: Family,
+    sample: impl Fn(&DriveHistory) -> Option<(Vec<Label>, f64)>,
+) -> Family {
+    let samples = fleet.drives.iter().filter_map(|((host, key), drive)| {
+        let (more, value) = sample(drive)?;
+        Some(([drive_labels(host, key, drive), more].concat(), value))
+    });
+    Family { samples: samples.collect(), ..family }
+}
+
+fn drive_labels(host: &str, key: &str, drive: &DriveHistory) -> Vec<Label> {
+    let key = key.get(..KEY_CHARS).unwrap_or(key).to_owned();
+    vec![("drive", key), ("device", device(&drive.drive.target)), ("host", host.to_owned())]
+}
+
+fn of_drives(fleet: &Fleet) -> Vec<Family> {
+    let drive = |family: Family, value: fn(&DriveHistory) -> Option<f64>| {
+        each_drive(fleet, family, |drive| value(drive).map(|value| (Vec::new(), value)))
+    };
+    let info = empty("drive_info", None, wording::DRIVE_INFO, DRIVE_INFO);
+    let with = |unit, name: &str, help: &str| empty(name, unit, help, DRIVE);
+    vec![
+        each_drive(fleet, info, |drive| Some((info_labels(drive), 1.0))),
+        drive(with(Some(BYTES), "drive_capacity", wording::CAPACITY), |drive| {
+            drive.drive.capacity_bytes.map(|bytes| bytes as f64)
+        }),
+        drive(with(None, "drive_checks", wording::CHECKS), |drive| Some(drive.drive.checks as f64)),
+        drive(with(Some(SECONDS), "drive_check_timestamp", wording::CHECK_TIMESTAMP), |drive| {
+            seconds(&latest(drive)?.run.started_at)
+        }),
+        drive(with(None, "drive_problem", wording::PROBLEM), |drive| {
+            Some(f64::from(u8::from(latest(drive)?.run.standing == "problem")))
+        }),
+        drive(with(None, "drive_check_errors", wording::CHECK_ERRORS), |drive| {
+            Some(latest(drive)?.run.failed_ios as f64)
+        }),
+    ]
+}
+
+/// The causes that the last check of each drive found for what is slow.
+fn of_causes(fleet: &Fleet) -> Family {
+    let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
+        let problems = latest(drive).into_iter().flat_map(|check| &check.run.problems);
+        let causes = problems.filter_map(|problem| problem.name.strip_prefix(Answer::CAUSE_PREFIX));
+        causes.map(move |cause| {
+            ([drive_labels(host, key, drive), vec![("cause", cause.to_owned())]].concat(), 1.0)
+        })
+    });
+    Family { samples: samples.collect(), ..empty("drive_cause_info", None, wording::CAUSE, DRIVE_CAUSE) }
+}
+
+fn info_labels(drive: &DriveHistory) -> Vec<Label> {
+    let row = &drive.drive;
+    let capacity = row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
+    vec![
+        ("model", row.model.clone().unwrap_or_default()),
+        ("capacity", capacity.unwrap_or_default()),
+        ("access", row.access.clone()),
+        ("virtual", row.is_virtual.to_string()),
+    ]
+}
+
+fn latest(drive: &DriveHistory) -> Option<&Check> {
+    drive.checks.last()
+}
+
+/// Since 1970; `None` of a date that a damaged file has.
+fn seconds(date: &str) -> Option<f64> {
+    date.parse::<Timestamp>().ok().map(|time| time.as_millisecond() as f64 / 1e3)
+}
+
+fn of_metric(fleet: &Fleet, &(name, unit, noun): &(&str, &'static str, MetricNoun)) -> [Family; 5] {
+    let drive = |part: &str, help: String, value: fn(&MetricValue) -> f64| {
+        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE);
+        each_drive(fleet, family, |drive| Some((Vec::new(), value(measured(drive, name)?))))
+    };
+    let compared = |part: &str, unit, help: String, value: fn(&MetricValue) -> Option<f64>| {
+        let family = empty(format!("drive_{name}{part}"), Some(unit), help, DRIVE_REFERENCE);
+        each_drive(fleet, family, |drive| {
+            let metric = measured(drive, name)?;
+            Some((vec![("reference", metric.origin.clone()?)], value(metric)?))
+        })
+    };
+    [
+        drive("", wording::value(noun), |metric| metric.value),
+        drive("_low", wording::low(noun), |metric| metric.low),
+        drive("_high", wording::high(noun), |metric| metric.high),
+        compared("_reference", unit, wording::reference(noun), |metric| metric.reference),
+        compared("", RATIO, wording::ratio(noun), |metric| {
+            metric.reference.filter(|reference| *reference > 0.0).map(|reference| metric.value / reference)
+        }),
+    ]
+}
+
+fn measured<'a>(drive: &'a DriveHistory, name: &str) -> Option<&'a MetricValue> {
+    latest(drive)?.metrics.iter().find(|metric| metric.name == name)
+}
+
+fn of_changes(fleet: &Fleet) -> [Family; 4] {
+    let changes = |name: &str, unit, help: &str, value: fn(&Change) -> Option<f64>| {
+        let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
+            let sample = move |metric: &MetricHistory| {
+                let metric_label = vec![("metric", metric.name.clone())];
+                let value = value(metric.changes.last()?)?;
+                Some(([drive_labels(host, key, drive), metric_label].concat(), value))
+            };
+            drive.metrics.iter().filter_map(sample)
+        });
+        Family { samples: samples.collect(), ..empty(name, Some(unit), help, DRIVE_METRIC) }
+    };
+    [
+        changes("drive_change", RATIO, wording::CHANGE_RATIO, |change| Some(change.ratio)),
+        changes("drive_change_low", RATIO, wording::CHANGE_LOW, |change| Some(change.low)),
+        changes("drive_change_high", RATIO, wording::CHANGE_HIGH, |change| Some(change.high)),
+        changes("drive_change_timestamp", SECONDS, wording::CHANGE_TIMESTAMP, |change| {
+            seconds(&change.since)
+        }),
+    ]
+}
+
+/// Paths below it hold serial numbers.
+const BY_ID: &str = "/dev/disk/by-id";
+
+/// The drives of a history, as they were at their latest checks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fleet {
+    /// By machine and key: each drive once, in a fixed order.
+    pub(crate) drives: BTreeMap<(String, String), DriveHistory>,
+    /// Runs that cannot be read, by machine.
+    pub(crate) damaged_runs: BTreeMap<String, usize>,
+    /// This machine.
+    pub(crate) host: String,
+    /// By the target, as its label has it: why it could not be checked, or that it was.
+    pub(crate) attempts: BTreeMap<String, Option<String>>,
+}
+
+/// A target that this command was to check.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// As it was named.
+    pub target: String,
+    /// Why it could not be checked.
+    pub reason: Option<String>,
+}
+
+impl Fleet {
+    /// Reads all drives of a history.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn read(history: &mut History) -> Result<Self, HistoryError> {
+        let host = history.machine_of(history.archive_name()).to_owned();
+        let damaged_runs = BTreeMap::from([(host.clone(), 0)]);
+        let mut fleet = Self { host, damaged_runs, ..Self::default() };
+        for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
+            let machine = history.machine_of(&row.archive).to_owned();
+            let checks = history.checks(&row)?;
+            fleet.add(machine, DriveHistory::new(row, checks));
+        }
+        for run in history.damaged()? {
+            *fleet.damaged_runs.entry(history.machine_of(&run.archive).to_owned()).or_default() += 1;
+        }
+        Ok(fleet)
+    }
+
+    /// Adds what became of the checks of one command on this machine.
+    #[must_use]
+    pub fn with_attempts(mut self, attempts: &[Attempt]) -> Self {
+        for Attempt { target, reason } in attempts {
+            let device = device(target);
+            let reason = reason.as_ref().map(|reason| reason.replace(target, &device));
+            // Names below by-id have one label; one that failed stands for all of them.
+            let known = self.attempts.entry(device).or_default();
+            *known = known.take().or(reason);
+        }
+        self
+    }
+
+    /// Two users of a machine may each have checked the same drive: then the later check counts.
+    fn add(&mut self, machine: String, drive: DriveHistory) {
+        let date = |drive: &DriveHistory| drive.checks.last().map(|check| check.run.started_at.clone());
+        self.damaged_runs.entry(machine.clone()).or_default();
+        let place = (machine, drive.drive.key.clone());
+        if self.drives.get(&place).is_none_or(|known| date(known) < date(&drive)) {
+            self.drives.insert(place, drive);
+        }
+    }
+
+    /// From drives with their machines, and damaged runs of machines.
+    pub fn new(
+        drives: impl IntoIterator<Item = (String, DriveHistory)>,
+        damaged_runs: impl IntoIterator<Item = (String, usize)>,
+    ) -> Self {
+        let mut fleet = Self::default();
+        drives.into_iter().for_each(|(machine, drive)| fleet.add(machine, drive));
+        fleet.damaged_runs.extend(damaged_runs);
+        fleet
+    }
+}
+
+/// The target as it was named, without a serial number.
+pub(crate) fn device(target: &str) -> String {
+    if target.starts_with(BY_ID) { BY_ID.to_owned() } else { target.to_owned() }
+}
+
+/// A media type of the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MediaType {
+    /// As a reader asks for it: `text/plain`.
+    pub essence: &'static str,
+    /// As the answer names it, with version and charset.
+    pub content_type: &'static str,
+}
+
+/// What the text can be called, the better one first.
+pub const FORMATS: [MediaType; 2] = [
+    MediaType {
+        essence: "application/openmetrics-text",
+        content_type: "application/openmetrics-text; version=1.0.0; charset=utf-8",
+    },
+    MediaType { essence: "text/plain", content_type: "text/plain; version=0.0.4; charset=utf-8" },
+];
+
+/// The metrics of a fleet.
+pub fn text(fleet: &Fleet) -> String {
+    let mut registry = Registry::default();
+    registry.register_collector(Box::new(Families(families(fleet))));
+    let mut text = String::new();
+    encode(&mut text, &registry).expect("a string takes everything");
+    text
+}
+
+#[derive(Debug)]
+struct Families(Vec<Family>);
+
+impl Collector for Families {
+    fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        for family in self.0.iter().filter(|family| !family.samples.is_empty()) {
+            let unit = family.unit.map(|unit| Unit::Other(unit.to_owned()));
+            // Information is a gauge of 1, because the older format has no type for it.
+            let mut metrics =
+                encoder.encode_descriptor(&family.name, &family.help, unit.as_ref(), MetricType::Gauge)?;
+            for (labels, value) in &family.samples {
+                metrics.encode_family(labels)?.encode_gauge(value)?;
+            }
+        }
+        Ok(())
+    }
+}

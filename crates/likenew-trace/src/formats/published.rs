@@ -1,0 +1,230 @@
+//! Formats in which traces were published for research: text with one I/O a line.
+//!
+//! MSR Cambridge: `Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime`, without a header. Times are Windows
+//! file times, 100 ns each; offset and size are bytes. Source: README of the traces published with D. Narayanan, A.
+//! Donnelly, A. Rowstron, "Write Off-Loading: Practical Power Management for Enterprise Storage", FAST 2008 (SNIA IOTTA,
+//! block I/O traces 387).
+//!
+//! SYSTOR '17: `Timestamp,Response,IOType,LUN,Offset,Size` with a header, packed with gzip. Times are seconds with up to
+//! nine digits behind the point, valid to the microsecond; offset and size are bytes. The type is R, W or empty; what is
+//! empty moved nothing that is known. Source: README of the traces published with C. Lee et al., "Understanding storage
+//! traffic characteristics on enterprise virtual desktop infrastructure", SYSTOR 2017 (SNIA IOTTA, block I/O traces
+//! 4928).
+//!
+//! Alibaba's block traces of 2020: `device_id,opcode,offset,length,timestamp`, without a header. The opcode is R or W,
+//! offset and length are bytes, the time is in microseconds. Source: README of github.com/alibaba/block-traces,
+//! published with J. Li et al., "An In-Depth Analysis of Cloud Block Storage Workloads in Large-Scale Production", IISWC
+//! 2020.
+//!
+//! Tencent's cloud block storage of 2018: `Timestamp,Offset,Size,IOType,VolumeID`, without a header. The time is in whole
+//! seconds, offset and size in sectors of 512 bytes; the type is 0 for a read and 1 for a write. Source: README of the
+//! traces published with Y. Zhang et al., "OSCA: An Online-Model Based Cache Allocation Scheme in Cloud Block Storage
+//! Systems", ATC 2020 (SNIA IOTTA, parallel traces 28064).
+//!
+//! Florida International University (SRCMap, I/O deduplication): `ts pid process lba size type major minor md5`. The time
+//! is in nanoseconds, address and size in sectors of 512 bytes, the type R or W. Source: README of the traces published
+//! with A. Verma et al., "SRCMap: Energy Proportional Storage using Dynamic Consolidation", FAST 2010 (SNIA IOTTA, block
+//! I/O traces 390).
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use super::{Format, Parse, SECTOR, is_header};
+use crate::error::LineError;
+use crate::intake::{Columns, Intake, Separators};
+use crate::lines::Cursor;
+use crate::notes::{Counted, Note};
+use crate::wording::expected;
+
+/// The volume is host and disk: `src1,2` in the file, `src1_2` in the names of the files.
+pub(super) const MSR: Format = Format {
+    header: "timestamp,hostname,",
+    separators: Separators { file: b',', display_name: b'_' },
+    ..Format::new("msr", || Box::new(Lines(msr)))
+};
+
+pub(super) const SYSTOR: Format =
+    Format { header: "timestamp,response,", ..Format::new("systor", || Box::new(Lines(systor))) };
+
+pub(super) const ALIBABA: Format =
+    Format { header: "device_id,opcode,", ..Format::new("alibaba", || Box::new(Lines(alibaba))) };
+
+pub(super) const TENCENT: Format =
+    Format { header: "timestamp,offset,", ..Format::new("tencent", || Box::new(Tencent)) };
+
+/// The volume is `6 0` in the file and `6,0` elsewhere.
+pub(super) const FIU: Format = Format {
+    separators: Separators { file: b' ', display_name: b',' },
+    ..Format::new("fiu", || Box::new(Lines(fiu)))
+};
+
+/// Reads lines each of which has its whole meaning in itself.
+struct Lines(fn(&[u8], &mut Intake) -> Result<(), LineError>);
+
+impl Parse for Lines {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        self.0(line, intake)
+    }
+}
+
+const READ_OR_WRITE: [(&str, Op); 2] = [("R", Op::Read), ("W", Op::Write)];
+
+/// The unit of a Windows file time.
+const TICK_NS: u64 = 100;
+
+fn msr(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+    let mut cursor = Cursor::new(line);
+    let mut columns = Columns::default();
+    let at = Nanos(cursor.scale(TICK_NS, expected::WINDOWS_FILE_TIME)?);
+    cursor.comma()?;
+    let volume = cursor.at();
+    cursor.until(b',');
+    cursor.comma()?;
+    cursor.number(expected::DISK_NUMBER)?;
+    let volume = cursor.slice_from(volume);
+    cursor.comma()?;
+    let op = cursor.until(b',');
+    let op = cursor.meaning(op, &[("Read", Op::Read), ("Write", Op::Write)], expected::READ_OR_WRITE)?;
+    cursor.comma()?;
+    columns.offset = cursor.at();
+    let offset = cursor.number(expected::OFFSET_BYTES)?;
+    cursor.comma()?;
+    columns.length = cursor.at();
+    let length = cursor.number(expected::SIZE_BYTES)?;
+    cursor.comma()?;
+    columns.latency = cursor.at();
+    let latency = Some(Nanos(cursor.scale(TICK_NS, expected::RESPONSE_TIME_TICKS)?));
+    cursor.end()?;
+    intake.put_of(volume, TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+}
+
+fn systor(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+    // Files that were joined have one each.
+    if is_header(line) {
+        return Ok(());
+    }
+    let mut cursor = Cursor::new(line);
+    let mut columns = Columns::default();
+    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
+    cursor.comma()?;
+    columns.latency = cursor.at();
+    let latency = match cursor.peek() {
+        Some(b',') => None,
+        _ => Some(Nanos(cursor.seconds(expected::RESPONSE_TIME_SECONDS)?)),
+    };
+    cursor.comma()?;
+    let types = [("R", Some(Op::Read)), ("W", Some(Op::Write)), ("", None)];
+    let op = cursor.until(b',');
+    let op = cursor.meaning(op, &types, expected::R_W_OR_NOTHING)?;
+    cursor.comma()?;
+    let volume = cursor.until(b',');
+    cursor.comma()?;
+    let Some(op) = op else {
+        intake.notes.count(Counted::Untyped);
+        return Ok(());
+    };
+    columns.offset = cursor.at();
+    let offset = cursor.number(expected::OFFSET_BYTES)?;
+    cursor.comma()?;
+    columns.length = cursor.at();
+    let length = cursor.number(expected::SIZE_BYTES)?;
+    cursor.end()?;
+    intake.put_of(volume, TraceIo { at, op, offset, length, latency, application: 0 }, columns)
+}
+
+fn alibaba(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+    let mut cursor = Cursor::new(line);
+    cursor.number(expected::DEVICE_NUMBER)?;
+    let volume = cursor.slice_from(0);
+    cursor.comma()?;
+    let op = cursor.until(b',');
+    let op = cursor.meaning(op, &READ_OR_WRITE, expected::R_OR_W)?;
+    cursor.comma()?;
+    let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
+    let offset = cursor.number(expected::OFFSET_BYTES)?;
+    cursor.comma()?;
+    columns.length = cursor.at();
+    let length = cursor.number(expected::LENGTH_BYTES)?;
+    cursor.comma()?;
+    columns.at = cursor.at();
+    let at = Nanos(cursor.scale(1_000, expected::TIME_MICROSECONDS)?);
+    cursor.end()?;
+    intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+}
+
+struct Tencent;
+
+impl Parse for Tencent {
+    fn begin(&mut self, _ahead: &[u8], intake: &mut Intake) {
+        intake.notes.add(Note::WholeSeconds);
+    }
+
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        let mut cursor = Cursor::new(line);
+        let mut columns = Columns::default();
+        let at = Nanos(cursor.scale(1_000_000_000, expected::TIME_SECONDS)?);
+        cursor.comma()?;
+        columns.offset = cursor.at();
+        let offset = cursor.scale(SECTOR, expected::OFFSET_SECTORS)?;
+        cursor.comma()?;
+        columns.length = cursor.at();
+        let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
+        cursor.comma()?;
+        let op = cursor.until(b',');
+        let op = cursor.meaning(op, &[("0", Op::Read), ("1", Op::Write)], expected::ZERO_OR_ONE)?;
+        cursor.comma()?;
+        let volume = cursor.at();
+        cursor.number(expected::VOLUME_NUMBER)?;
+        let volume = cursor.slice_from(volume);
+        cursor.end()?;
+        intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
+    }
+}
+
+/// Fields behind the process, whose name can hold blanks.
+const FIELDS_BEHIND: usize = 6;
+
+fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+    let mut cursor = Cursor::new(line);
+    let mut columns = Columns::default();
+    let at = Nanos(cursor.number(expected::TIME_NANOSECONDS)?);
+    cursor.blanks(expected::BLANK)?;
+    cursor.word();
+    cursor.blanks(expected::BLANK)?;
+    let process = process(cursor.rest()).ok_or_else(|| cursor.line_error(expected::FIU_FIELDS))?;
+    cursor.skip(process.len());
+    cursor.blanks(expected::BLANK)?;
+    columns.offset = cursor.at();
+    let offset = cursor.scale(SECTOR, expected::ADDRESS_SECTORS)?;
+    cursor.blanks(expected::BLANK)?;
+    columns.length = cursor.at();
+    let length = cursor.scale(SECTOR, expected::SIZE_SECTORS)?;
+    cursor.blanks(expected::BLANK)?;
+    let op = cursor.word();
+    let op = cursor.meaning(op, &READ_OR_WRITE, expected::R_OR_W)?;
+    cursor.blanks(expected::BLANK)?;
+    let volume = cursor.at();
+    cursor.number(expected::MAJOR)?;
+    cursor.blanks(expected::BLANK)?;
+    cursor.number(expected::MINOR)?;
+    let volume = cursor.slice_from(volume);
+    cursor.blanks(expected::BLANK)?;
+    cursor.word();
+    cursor.end()?;
+    if !intake.volumes.selects(volume)? {
+        return Ok(());
+    }
+    let application = intake.applications.index(process);
+    intake.put(TraceIo { at, op, offset, length, latency: None, application }, columns)
+}
+
+/// What stands before the last six words.
+fn process(text: &[u8]) -> Option<&[u8]> {
+    let mut text = text.trim_ascii_end();
+    for _ in 0..FIELDS_BEHIND {
+        let blank = memchr::memrchr(b' ', text)?;
+        text = text[..blank].trim_ascii_end();
+    }
+    Some(text).filter(|name| !name.is_empty())
+}

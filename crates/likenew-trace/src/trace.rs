@@ -1,0 +1,316 @@
+//! Opens a trace, whatever its format and compression, and reads it line by line.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+
+use flate2::read::MultiGzDecoder;
+use likenew_core::input::{self, InputError};
+use likenew_core::trace::{TraceIo, TraceSource};
+use likenew_core::units::Nanos;
+
+use crate::error::{LineError, LineProblem, TraceError, locate};
+use crate::formats::likenew::TraceHead;
+use crate::formats::{Format, Parse, is_header};
+use crate::intake::{Intake, Volumes};
+use crate::lines::{LINE_MAX, Lines, ReadFailure};
+use crate::notes::Note;
+use crate::wording;
+
+/// Where descriptors have names that this process was given, such as for `<(zcat day.gz)` (proc(5)).
+const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
+
+/// Lines that are searched for volumes, where one has to be chosen.
+const CENSUS_LINES: u64 = 1_000_000;
+
+/// How to read a trace.
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    /// Its format, where the file does not show it.
+    pub format: Option<&'static Format>,
+    /// Which of its volumes, where there are several.
+    pub volume: Option<String>,
+}
+
+/// An open trace: a source of its I/Os, and its properties as a whole.
+pub struct Trace {
+    format: &'static Format,
+    /// Its name as it was given.
+    file: String,
+    compression: Option<&'static str>,
+    lines: Lines,
+    parser: Box<dyn Parse>,
+    intake: Intake,
+    /// Whether the first line was read.
+    has_started: bool,
+    /// When the first record left, in the file's own time.
+    first: Option<Nanos>,
+    at_end: bool,
+}
+
+/// Opens the file of a trace. A named pipe or a terminal would keep the program waiting, deaf to signals; what the shell opened has a
+/// writer.
+///
+/// # Errors
+/// It is another kind of file, or the system refuses.
+pub fn file(path: &Path) -> Result<File, InputError> {
+    let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
+    if is_inherited { Ok(File::open(path)?) } else { input::open(path, input::TRACE) }
+}
+
+/// Opens a trace from a stream, such as standard input, which errors call `name`.
+///
+/// # Errors
+/// As [`Trace::open`].
+pub fn open_stream(
+    name: &str,
+    stream: Box<dyn Read + Send>,
+    options: &OpenOptions,
+) -> Result<Trace, TraceError> {
+    let wrong = |error| TraceError::File { action: "read", file: name.to_owned(), error };
+    let (stream, compression) = decompress(stream).map_err(wrong)?;
+    let mut lines = Lines::new(stream);
+    if lines.ahead().is_empty()
+        && let Some(error) = lines.failure()
+    {
+        return Err(wrong(error));
+    }
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(name, lines.ahead())?,
+    };
+    let volumes = Volumes::new(options.volume.as_deref(), format.separators);
+    let mut trace = Trace {
+        format,
+        file: name.to_owned(),
+        compression,
+        lines,
+        parser: (format.parser)(),
+        intake: Intake::new(volumes),
+        has_started: false,
+        first: None,
+        at_end: false,
+    };
+    trace.parser.begin(trace.lines.ahead(), &mut trace.intake);
+    while !trace.at_end && trace.intake.is_empty() {
+        trace.advance()?;
+    }
+    Ok(trace)
+}
+
+impl Trace {
+    /// Opens a trace and reads up to its first record. The format is found by what the file holds, the
+    /// compression (gzip or Zstandard) by its first bytes.
+    ///
+    /// # Errors
+    /// The file cannot be read; it is no trace, or not in the requested format; or it begins with something
+    /// that breaks its format.
+    pub fn open(path: &Path, options: &OpenOptions) -> Result<Self, TraceError> {
+        let name = path.display().to_string();
+        let file = file(path).map_err(|error| TraceError::File {
+            action: "read",
+            file: name.clone(),
+            error: error.into(),
+        })?;
+        open_stream(&name, Box::new(file), options)
+    }
+
+    /// Its format.
+    pub fn format(&self) -> &'static Format {
+        self.format
+    }
+
+    /// Its compression.
+    pub fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// Its header, in the project's format; complete only at its end.
+    pub fn head(&self) -> Option<&TraceHead> {
+        self.parser.head()
+    }
+
+    /// What was skipped so far, and what could not be determined, as sentences without a full stop; complete
+    /// only at the end.
+    pub fn notes(&self) -> Vec<String> {
+        wording::notes(&self.intake.notes)
+    }
+
+    /// Events that are no I/O of a drive, by their first names; complete only at the end.
+    pub fn other_events(&self) -> &[String] {
+        self.intake.notes.events()
+    }
+
+    /// The volume that is read, where the format names volumes.
+    pub fn volume(&self) -> Option<String> {
+        self.intake.volumes.selection()
+    }
+
+    /// Takes the next line.
+    fn advance(&mut self) -> Result<(), TraceError> {
+        let line = match self.lines.next() {
+            Ok(Some(line)) => line,
+            Ok(None) => return self.end(),
+            Err(broken) => return self.report_failure(broken),
+        };
+        if !line.is_complete {
+            if let Some(error) = self.lines.failure() {
+                return self.report_failure(ReadFailure::Stream(error));
+            }
+            if self.parser.forgives_torn_end() {
+                self.intake.notes.add(Note::LastLineCut);
+                return self.end();
+            }
+        }
+        let text = self.lines.text(&line);
+        if text.is_empty() {
+            return Ok(());
+        }
+        if !std::mem::replace(&mut self.has_started, true)
+            && !self.format.header.is_empty()
+            && is_header(text)
+        {
+            return Ok(());
+        }
+        match self.parser.line(text, &mut self.intake) {
+            Ok(()) => Ok(()),
+            Err(LineError::AnotherVolume) => {
+                self.intake.volumes.begin_census();
+                // Records are only counted now; another volume is not an error.
+                let _ = self.parser.line(text, &mut self.intake);
+                Err(self.census())
+            }
+            Err(line_error) => {
+                let number = self.lines.number();
+                Err(locate(&self.file, number, text, line_error))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<(), TraceError> {
+        self.at_end = true;
+        let flawed = |line_error| locate(&self.file, self.lines.number(), b"", line_error);
+        self.parser.end(&mut self.intake).and_then(|()| self.intake.end()).map_err(flawed)?;
+        match self.intake.volumes.missing() {
+            None => Ok(()),
+            Some(missing) => {
+                let (file, volumes) = (self.file.clone(), self.intake.volumes.volume_list());
+                Err(match volumes.is_empty() {
+                    true => TraceError::NoRecords { file, volume: missing },
+                    false => TraceError::NoSuchVolume { file, volume: missing, volumes },
+                })
+            }
+        }
+    }
+
+    /// Why the lines stop early; no error where a recorder that was killed leaves its file so.
+    fn report_failure(&mut self, broken: ReadFailure) -> Result<(), TraceError> {
+        let error = match broken {
+            ReadFailure::Endless => return Err(self.invalid_line(LineProblem::TooLong { max: LINE_MAX })),
+            ReadFailure::Stream(error) => error,
+        };
+        if self.parser.forgives_torn_end() && error.kind() == io::ErrorKind::UnexpectedEof {
+            self.intake.notes.add(Note::CompressedEnd);
+            return self.end();
+        }
+        match (self.compression, error.kind()) {
+            (None, _) => Err(TraceError::File { action: "read", file: self.file.clone(), error }),
+            (Some(compression), io::ErrorKind::UnexpectedEof) => {
+                Err(self.invalid_line(LineProblem::CompressedEnd { compression }))
+            }
+            (Some(compression), _) => {
+                let error = error.to_string();
+                Err(self.invalid_line(LineProblem::CompressedDamage { compression, error }))
+            }
+        }
+    }
+
+    /// What is wrong with the line that was read last.
+    fn invalid_line(&self, problem: LineProblem) -> TraceError {
+        TraceError::InvalidLine { file: self.file.clone(), line: self.lines.number(), problem }
+    }
+
+    /// Counts the volumes on the lines that follow, and returns them.
+    fn census(&mut self) -> TraceError {
+        let mut left = CENSUS_LINES;
+        while left > 0
+            && let Ok(Some(line)) = self.lines.next()
+        {
+            let text = self.lines.text(&line);
+            if !text.is_empty() && self.parser.line(text, &mut self.intake).is_err() {
+                break;
+            }
+            left -= 1;
+        }
+        TraceError::SeveralVolumes {
+            file: self.file.clone(),
+            lines: self.lines.number(),
+            volumes: self.intake.volumes.volume_list(),
+        }
+    }
+
+    fn step(&mut self) -> Result<Option<TraceIo>, TraceError> {
+        loop {
+            if let Some(mut io) = self.intake.pop(self.at_end) {
+                let first = *self.first.get_or_insert(io.at);
+                io.at = io.at - first;
+                return Ok(Some(io));
+            }
+            if self.at_end {
+                return Ok(None);
+            }
+            self.advance()?;
+        }
+    }
+}
+
+impl TraceSource for Trace {
+    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
+        self.step().map_err(|error| {
+            self.at_end = true;
+            self.intake.clear();
+            error.to_string()
+        })
+    }
+
+    fn applications(&self) -> &[String] {
+        self.intake.applications.names()
+    }
+
+    fn capacity(&self) -> Option<u64> {
+        self.intake.capacity
+    }
+}
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+const ZSTANDARD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+const BUFFER: usize = 256 << 10;
+
+/// Whether Zstandard data begins with a skippable frame, as that of some parallel compressors does.
+fn is_skippable(magic: &[u8]) -> bool {
+    matches!(magic, [0x50..=0x5f, 0x2a, 0x4d, 0x18])
+}
+
+/// The decompressed stream, and the name of its compression. Several gzip members or Zstandard frames are one
+/// stream.
+///
+/// # Errors
+/// The stream cannot be read.
+pub fn decompress(
+    mut stream: Box<dyn Read + Send>,
+) -> io::Result<(Box<dyn Read + Send>, Option<&'static str>)> {
+    let mut magic = Vec::with_capacity(ZSTANDARD.len());
+    stream.by_ref().take(ZSTANDARD.len() as u64).read_to_end(&mut magic)?;
+    let (gzip, zstandard) = (magic.starts_with(&GZIP), magic == ZSTANDARD || is_skippable(&magic));
+    let whole = io::Cursor::new(magic).chain(stream);
+    if gzip {
+        let packed = BufReader::with_capacity(BUFFER, whole);
+        return Ok((Box::new(MultiGzDecoder::new(packed)), Some("gzip")));
+    }
+    if zstandard {
+        let packed = BufReader::with_capacity(BUFFER, whole);
+        return Ok((Box::new(zstd::Decoder::with_buffer(packed)?), Some("Zstandard")));
+    }
+    Ok((Box::new(whole), None))
+}
