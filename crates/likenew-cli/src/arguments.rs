@@ -5,7 +5,6 @@ use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Args, ColorChoice, ValueEnum};
@@ -453,8 +452,8 @@ mod tests {
         let parsed = |command: &str, rated: &str| {
             let words = [command, "sim:tiny-flash", "--advertised", rated];
             match command {
-                "data" => typed::<Data>(&words).map(|data| data.rated),
-                _ => typed::<Model>(&words).map(|model| model.rated),
+                "data" => typed::<Data>(&words).map(|data| data.measured.more.rated),
+                _ => typed::<Model>(&words).map(|model| model.measured.more),
             }
         };
         for command in ["data", "model"] {

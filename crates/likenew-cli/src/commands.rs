@@ -64,20 +64,22 @@ impl Row {
     }
 }
 
-/// The command of a procedure that needs nothing but its options.
+/// The command of a procedure: its options, and more that is typed where it needs more.
 #[derive(Debug)]
-pub(crate) struct Measured<O> {
+pub(crate) struct Measured<O, M = ()> {
     options: O,
+    pub(crate) more: M,
     /// Keys of the options that were typed.
     chosen: Vec<String>,
     arguments: TargetArguments,
 }
 
-impl<O: Options> FromArgMatches for Measured<O> {
+impl<O: Options, M: Args> FromArgMatches for Measured<O, M> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let is_chosen = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         Ok(Self {
             options: O::from_arg_matches(matches)?,
+            more: M::from_arg_matches(matches)?,
             chosen: matches.ids().filter(is_chosen).map(|id| id.as_str().to_owned()).collect(),
             arguments: TargetArguments::from_arg_matches(matches)?,
         })
@@ -89,11 +91,11 @@ impl<O: Options> FromArgMatches for Measured<O> {
     }
 }
 
-impl<O: Options> Args for Measured<O> {
+impl<O: Options, M: Args> Args for Measured<O, M> {
     fn augment_args(command: clap::Command) -> clap::Command {
         let command = O::augment_args(command);
         let about = command.get_about().cloned();
-        TargetArguments::augment_args(command).about(about.unwrap_or_default())
+        TargetArguments::augment_args(M::augment_args(command)).about(about.unwrap_or_default())
     }
 
     fn augment_args_for_update(command: clap::Command) -> clap::Command {
@@ -101,7 +103,7 @@ impl<O: Options> Args for Measured<O> {
     }
 }
 
-impl<O: Options> Measured<O> {
+impl<O: Options, M> Measured<O, M> {
     fn is_chosen(&self, key: &str) -> bool {
         self.chosen.iter().any(|chosen| chosen == key)
     }
@@ -153,7 +155,7 @@ fn fit<T>(
         (Unfit::Because(sentence), _) => Failure::Usage(sentence),
         (Unfit::UnknownSize, failure) => failure.expect("that is why it is unknown"),
         (Unfit::ReadOnly, _) => {
-            with_op_read_hint(target.refuse_writing().err().expect("nothing was agreed to"))
+            with_op_read_hint(target.refuse_writing().expect_err("nothing was agreed to"))
         }
     })
 }

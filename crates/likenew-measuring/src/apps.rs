@@ -32,7 +32,7 @@ use results::{AppResults, PassTotals, Writes};
 use stage::{Amount, Stage};
 pub use wording::DESCRIPTOR;
 
-/// Speed as applications see it, from published traces
+/// The options of apps.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]

@@ -80,6 +80,15 @@ impl Default for BenchOptions {
     }
 }
 
+impl BenchOptions {
+    /// What a command to advise leaves out: its passes are named even where they are as many as without that.
+    fn usual(&self) -> Self {
+        let usual = Self::default();
+        let passes = if self.precise.is_some() { usual.passes } else { 0 };
+        Self { passes, ..usual }
+    }
+}
+
 impl Options for BenchOptions {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
 
@@ -362,7 +371,7 @@ impl Bench {
 }
 
 fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
-    Rerun::new(evidence, &arguments(&options, &BenchOptions::default()), Bench::new(options.clone()))
+    Rerun::new(evidence, &arguments(&options, &options.usual()), Bench::new(options.clone()))
 }
 
 /// Factor on the expected number of passes, because passes vary and more may be needed; our choice.

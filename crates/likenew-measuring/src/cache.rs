@@ -40,9 +40,11 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 
 /// How much of the speed is the page cache or the drive's cache?
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[command(next_help_heading = "Test")]
+#[command(next_help_heading = "Test", mut_arg("depth", |depth| depth.help(wording::DEPTHS)))]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheOptions {
+    // A comment for documentation would become that of the command.
+    #[allow(missing_docs, reason = "it is part of the command line alone")]
     #[command(flatten)]
     #[serde(skip)]
     pub each: TestArguments,

@@ -89,9 +89,9 @@ impl TestArguments {
     }
 }
 
-/// Is compressible data faster, and how compressible are your files?
+/// The options of data.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[command(next_help_heading = "Test")]
+#[command(next_help_heading = "Test", mut_arg("depth", |depth| depth.help(wording::DEPTHS)))]
 #[serde(deny_unknown_fields, default)]
 pub struct DataOptions {
     /// Steps from zeros to incompressible data, from 2 to 101
@@ -101,6 +101,8 @@ pub struct DataOptions {
     /// Operations: write, read
     #[arg(long = "op", value_delimiter = ',', default_value = "write,read", value_parser = read_or_write, value_name = "OP,..")]
     pub ops: Vec<Op>,
+    // A comment for documentation would become that of the command.
+    #[allow(missing_docs, reason = "it is part of the command line alone")]
     #[command(flatten)]
     #[serde(skip)]
     pub each: TestArguments,

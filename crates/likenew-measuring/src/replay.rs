@@ -198,7 +198,7 @@ impl Replay {
     }
 }
 
-/// Replay a recorded trace: would this drive be faster?
+/// The options of a replay.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]

@@ -4,7 +4,7 @@
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use clap::{Args, Command};
+use clap::{Arg, Args, Command};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Plan};
 use likenew_core::workload::Mix;
@@ -43,7 +43,9 @@ pub fn defaults<O: Args>() -> O {
 
 /// The options of a command line that is known to be right.
 pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
-    let grammar = O::augment_args(Command::new("likenew").no_binary_name(true));
+    // An option may ask for a seed, which every command takes.
+    let command = Command::new("likenew").no_binary_name(true).arg(Arg::new("seed").long("seed"));
+    let grammar = O::augment_args(command);
     let matches =
         grammar.try_get_matches_from(words).expect("these are options, and no others have to be chosen");
     O::from_arg_matches(&matches).expect("a value is what its option takes")

@@ -271,7 +271,7 @@ mod tests {
     use super::*;
     use axum::Extension;
     use axum::routing::get;
-    use std::io::{Read as _, Write as _};
+    use std::io::Write as _;
     use std::os::unix::fs::PermissionsExt as _;
 
     fn headers(lines: &[(&'static str, &str)]) -> HeaderMap {

@@ -402,7 +402,6 @@ mod tests {
     use crate::interval::mean_interval;
     use crate::summary::median;
     use proptest::prelude::*;
-    use rand::SeedableRng as _;
     use rand_distr::{Distribution as _, Normal};
     use rand_xoshiro::Xoshiro256PlusPlus;
     use statrs::distribution::Poisson;

@@ -114,7 +114,11 @@ impl<'ast> Visit<'ast> for Literals {
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {
         self.visit_expr(&call.receiver);
-        let place = if call.method == "expect" { LiteralContext::Assertion } else { LiteralContext::Code };
+        let place = if call.method == "expect" || call.method == "expect_err" {
+            LiteralContext::Assertion
+        } else {
+            LiteralContext::Code
+        };
         self.at(place, |literals| call.args.iter().for_each(|argument| literals.visit_expr(argument)));
     }
 

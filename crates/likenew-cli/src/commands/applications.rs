@@ -19,6 +19,7 @@ use crate::measure::{Request, Target, measure, options as settings};
 use crate::recordings::scan;
 use crate::wording;
 
+/// Speed as applications see it, from published traces
 #[derive(Debug, Args)]
 pub(crate) struct Apps {
     #[command(flatten)]
@@ -54,6 +55,7 @@ pub(super) fn applications(named: &[String]) -> Result<(Vec<String>, Vec<Applica
     Ok((names, custom))
 }
 
+/// Replay a recorded trace: would this drive be faster?
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     /// Folders, files, block devices or simulated drives; each is measured separately

@@ -20,10 +20,15 @@ use crate::references::SequentialRates;
 use crate::resolved_target::ResolvedTarget;
 use crate::{interrupt, wording};
 
+/// Is compressible data faster, and how compressible are your files?
 #[derive(Debug, Args)]
 pub(crate) struct Data {
     #[command(flatten)]
-    pub(crate) measured: Measured<DataOptions>,
+    pub(crate) measured: Measured<DataOptions, Files>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Files {
     /// Also read the files in this folder: how compressible are they, and what speed do they get?
     #[arg(long, value_name = "DIR", help_heading = FILES)]
     files: Vec<PathBuf>,
@@ -52,7 +57,7 @@ const SAMPLE_MAX: u64 = 64 << 30;
 impl Command for Data {
     fn run(mut self) -> Result<Exit> {
         let mut access = Access::Write;
-        if self.scan_only {
+        if self.measured.more.scan_only {
             (self.measured.options.steps, access) = (0, Access::Read);
         }
         measure(Request::for_target(&self.measured.arguments, access), |target| self.plan(&target.resolved))
@@ -62,10 +67,10 @@ impl Command for Data {
 impl Data {
     /// The plan; `None` if the user stopped the scan of files.
     fn plan(&self, target: &ResolvedTarget) -> Result<Option<Plan>> {
-        let (read, write) = self.rated.or_own(target)?;
+        let (read, write) = self.measured.more.rated.or_own(target)?;
         let mut options = self.measured.options(target)?;
         (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
-        if !self.files.is_empty() {
+        if !self.measured.more.files.is_empty() {
             let Some(files) = self.scan_files()? else {
                 crate::console::note(wording::STOPPED_BEFORE_MEASURING);
                 return Ok(None);
@@ -76,7 +81,7 @@ impl Data {
     }
 
     fn scan_files(&self) -> Result<Option<FileScan>> {
-        let Self { sample, scan_time, .. } = *self;
+        let Files { sample, scan_time, .. } = self.measured.more;
         if !(SAMPLE_MIN..=SAMPLE_MAX).contains(&sample) {
             return Err(Failure::Usage(wording::option_outside("sample", Size(sample), "1MiB..64GiB")));
         }
@@ -84,10 +89,10 @@ impl Data {
             return Err(Failure::Usage(wording::option_outside("scan-time", scan_time, "1ms..24h")));
         }
         let request = ScanRequest {
-            folders: self.files.clone(),
+            folders: self.measured.more.files.clone(),
             sample_bytes: sample,
             time: scan_time,
-            cross: self.cross_file_systems,
+            cross: self.measured.more.cross_file_systems,
             seed: self.measured.arguments.seed(),
         };
         scan_folders(&request, self.measured.arguments.run.wait_for_drive)

@@ -9,19 +9,18 @@ use crate::exit::{Exit, Result};
 use crate::measure::measure_with;
 use crate::references::SequentialRates;
 
+/// Fit an access time model: seek, throughput, parallelism
 #[derive(Debug, Args)]
 pub(crate) struct Model {
     #[command(flatten)]
-    pub(crate) measured: Measured<ModelOptions>,
-    #[command(flatten)]
-    pub(crate) rated: SequentialRates,
+    pub(crate) measured: Measured<ModelOptions, SequentialRates>,
 }
 
 impl Command for Model {
     fn run(self) -> Result<Exit> {
         let access = Access::writing(self.measured.writes());
         measure_with(&self.measured.arguments, "model", access, |target| {
-            let (read, write) = self.rated.or_own(target)?;
+            let (read, write) = self.measured.more.or_own(target)?;
             let mut options = self.measured.options(target)?;
             (options.advertised_read_bytes_per_s, options.advertised_write_bytes_per_s) = (read, write);
             Ok(options)

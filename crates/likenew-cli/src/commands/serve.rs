@@ -102,7 +102,7 @@ fn is_offered(option: &Arg) -> bool {
 fn option(option: &Arg) -> Option<OptionGrammar> {
     let words = option.get_possible_values();
     let kind = match option.get_action() {
-        ArgAction::SetTrue => OptionKind::Switch,
+        ArgAction::SetTrue | ArgAction::SetFalse => OptionKind::Switch,
         ArgAction::Set | ArgAction::Append if !words.is_empty() => {
             OptionKind::Choice(words.iter().map(|word| word.get_name().to_owned()).collect())
         }
@@ -173,8 +173,8 @@ fn plan_option(argument: &Arg) -> Option<PlanOption> {
         OptionKind::Choice(words) => Kind::Choice(words),
         OptionKind::Text(value) => Kind::Value(value),
     };
-    let is_list =
-        matches!(argument.get_action(), ArgAction::Append) || argument.get_value_delimiter().is_some();
+    let is_list = matches!(argument.get_action(), ArgAction::Append)
+        || matches!(&kind, Kind::Value(value) if value.ends_with(",.."));
     Some(PlanOption { name, help, kind, is_list })
 }
 

@@ -12,13 +12,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{DESCRIPTOR, wording};
 
-/// Fit an access time model: seek, throughput, parallelism
+/// The options of a model.
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Test")]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelOptions {
     /// read, write or both [default: both, or read where the target is read-only]
-    #[arg(long = "op", value_parser = reads_and_writes(), default_value = "both", hide_default_value = true)]
+    #[arg(long = "op", value_name = "OP", value_parser = reads_and_writes(), default_value = "both", hide_default_value = true)]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ops: List<Op>,
     /// Queue depths of small random requests, or ranges such as 1..64 [default: 1..64]
@@ -62,7 +62,10 @@ pub struct ModelOptions {
 
 impl Default for ModelOptions {
     fn default() -> Self {
-        Self { ops: Vec::new(), ..defaults() }
+        // A plan that names none leaves it to the target.
+        let mut options: Self = defaults();
+        options.ops.clear();
+        options
     }
 }
 

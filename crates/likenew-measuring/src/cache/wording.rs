@@ -237,6 +237,9 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
     table
 }
 
+/// Help for `--depth`.
+pub(super) const DEPTHS: &str = "Queue depth, one for all patterns or one for each [default: 1]";
+
 #[cfg(test)]
 mod tests {
     use likenew_procedure_support::wording::answer_as_summary;

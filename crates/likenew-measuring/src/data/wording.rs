@@ -368,6 +368,10 @@ pub(super) fn not_read_or_write(text: &str) -> String {
     format!("\"{text}\" is neither read nor write")
 }
 
+/// Help for `--depth`.
+pub(super) const DEPTHS: &str =
+    "Queue depth, one for all patterns or one for each [default: 8 sequential, 32 random]";
+
 #[cfg(test)]
 mod tests {
     use likenew_stats::interval::Interval;
