@@ -182,7 +182,7 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     let all = document["tables"]["passes"].as_array().unwrap();
     let passes: Vec<&Value> = all.iter().filter(|row| row["step"] == "overwrite").collect();
     let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
-    assert!(passes.len() >= 2 && speed(passes.last().unwrap()) > 1.5 * speed(passes[0]), "{passes:#?}");
+    assert!(passes[1..].iter().any(|pass| speed(pass) > 1.5 * speed(passes[0])), "{passes:#?}");
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     assert!(step_plan[0]["not_run_reason"].as_str().unwrap().contains("blocks TRIM"), "{step_plan:#?}");
     assert!(contents(&photos) == before, "files of the owner");

@@ -253,7 +253,10 @@ fn what_wears_flash_is_started_once_and_only_after_the_question_that_the_termina
     let estimate = server.post("/api/estimate", &order);
     let question = estimate.json()["question"].as_str().unwrap().to_owned();
     assert!(question.ends_with("which wears flash. Go on?"), "{question}");
-    assert!(asked.stderr().contains(question.trim_end_matches(" Go on?")), "{question}: {}", asked.stderr());
+    // Other programs change how much is free on the machine's disk.
+    let without_numbers = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+    let words = without_numbers(question.trim_end_matches(" Go on?"));
+    assert!(without_numbers(&asked.stderr()).contains(&words), "{question}: {}", asked.stderr());
     let id = server.agree(&estimate);
     let again = server.post("/api/jobs", &json!({"estimate": estimate.json()["id"]}));
     assert_eq!(again.status, 409, "{}", again.body);
