@@ -1,17 +1,16 @@
 //! Options are declared once: a struct is what is typed, with its help and defaults, and what a plan keeps. What depends on the
-//! target is fitted to it, whether the rest was typed or stands in a plan.
+//! target is fitted to it.
 
 use std::str::FromStr;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, Args, Command};
 use likenew_core::io::Op;
-use likenew_core::procedure::{Descriptor, Plan};
+use likenew_core::procedure::Descriptor;
 use likenew_core::workload::Mix;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::options::options;
 use crate::wording;
 
 /// The options of a procedure. The fields are named as the keys of its plan.
@@ -49,16 +48,6 @@ pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
     let matches =
         grammar.try_get_matches_from(words).expect("these are options, and no others have to be chosen");
     O::from_arg_matches(&matches).expect("a value is what its option takes")
-}
-
-/// A plan whose options are adapted to a target.
-///
-/// # Errors
-/// An option is wrong, or does not fit the target.
-pub fn fitted<O: Options>(plan: &Plan, fitting: &mut Fitting<'_>) -> Result<Plan, Unfit> {
-    let mut options: O = options(O::DESCRIPTOR.name, &plan.options)?;
-    options.fit(fitting)?;
-    Ok(Plan { options: table(&options), ..plan.clone() })
 }
 
 /// The command line of options: those that differ from `usual`, in the order in which they are declared.

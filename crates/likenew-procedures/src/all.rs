@@ -2,7 +2,6 @@
 
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::{Descriptor, Evidence, Plan, Procedure};
-use likenew_procedure_support::fit::{Fitting, Unfit, fitted};
 use likenew_procedure_support::{device_counters, refusals, wording};
 
 use crate::{
@@ -13,62 +12,30 @@ use crate::{
 /// Makes a procedure from the settings of a plan.
 type FromPlan = fn(&Plan) -> Result<Box<dyn Procedure>, String>;
 
-/// Adapts to a target the options that a plan leaves out.
-type FitPlan = fn(&Plan, &mut Fitting<'_>) -> Result<Plan, Unfit>;
-
-/// Of a procedure of which nothing depends on the target.
-fn as_it_is(plan: &Plan, _: &mut Fitting<'_>) -> Result<Plan, Unfit> {
-    Ok(plan.clone())
-}
-
 fn boxed(procedure: Result<impl Procedure + 'static, String>) -> Result<Box<dyn Procedure>, String> {
     Ok(Box::new(procedure?))
 }
 
 /// Every procedure, in the order in which a newcomer should meet them.
-const PROCEDURES: [(&Descriptor, FromPlan, FitPlan); 18] = [
-    (&check::DESCRIPTOR, |plan| boxed(check::Check::from_options(&plan.options)), as_it_is),
-    (&recondition::DESCRIPTOR, |plan| boxed(recondition::Recondition::from_options(&plan.options)), as_it_is),
-    (
-        &bench::DESCRIPTOR,
-        |plan| boxed(bench::Bench::from_options(&plan.options)),
-        fitted::<bench::BenchOptions>,
-    ),
-    (
-        &sweep::DESCRIPTOR,
-        |plan| boxed(sweep::Sweep::from_options(&plan.options)),
-        fitted::<sweep::SweepOptions>,
-    ),
-    (
-        &surface::DESCRIPTOR,
-        |plan| boxed(surface::Surface::from_options(&plan.options)),
-        fitted::<surface::SurfaceOptions>,
-    ),
-    (&fill::DESCRIPTOR, |plan| boxed(fill::Fill::from_options(&plan.options)), fitted::<fill::FillOptions>),
-    (&endure::DESCRIPTOR, |plan| boxed(endure::Endure::from_options(&plan.options)), as_it_is),
-    (&age::DESCRIPTOR, |plan| boxed(age::Age::from_options(&plan.options)), fitted::<age::AgeOptions>),
-    (&data::DESCRIPTOR, |plan| boxed(data::Data::from_options(&plan.options)), fitted::<data::DataOptions>),
-    (
-        &cache::DESCRIPTOR,
-        |plan| boxed(cache::Cache::from_options(&plan.options)),
-        fitted::<cache::CacheOptions>,
-    ),
-    (&trim::DESCRIPTOR, |plan| boxed(trim::Trim::from_options(&plan.options)), fitted::<trim::TrimOptions>),
-    (
-        &model::DESCRIPTOR,
-        |plan| boxed(model::Model::from_options(&plan.options)),
-        fitted::<model::ModelOptions>,
-    ),
-    (&replay::DESCRIPTOR, |plan| boxed(replay::Replay::from_options(&plan.options)), as_it_is),
-    (&apps::DESCRIPTOR, |plan| boxed(apps::Apps::from_options(&plan.options)), fitted::<apps::AppsOptions>),
-    (&xray::DESCRIPTOR, |plan| boxed(xray::Xray::from_options(&plan.options)), fitted::<xray::XrayOptions>),
-    (
-        &verify::DESCRIPTOR,
-        |plan| boxed(verify::Verify::from_options(&plan.options)),
-        fitted::<verify::VerifyOptions>,
-    ),
-    (&facts::DESCRIPTOR, |plan| boxed(facts::Facts::from_options(&plan.options)), as_it_is),
-    (&run::DESCRIPTOR, |plan| boxed(run::Run::from_options(&plan.options)), as_it_is),
+const PROCEDURES: [(&Descriptor, FromPlan); 18] = [
+    (&check::DESCRIPTOR, |plan| boxed(check::Check::from_options(&plan.options))),
+    (&recondition::DESCRIPTOR, |plan| boxed(recondition::Recondition::from_options(&plan.options))),
+    (&bench::DESCRIPTOR, |plan| boxed(bench::Bench::from_options(&plan.options))),
+    (&sweep::DESCRIPTOR, |plan| boxed(sweep::Sweep::from_options(&plan.options))),
+    (&surface::DESCRIPTOR, |plan| boxed(surface::Surface::from_options(&plan.options))),
+    (&fill::DESCRIPTOR, |plan| boxed(fill::Fill::from_options(&plan.options))),
+    (&endure::DESCRIPTOR, |plan| boxed(endure::Endure::from_options(&plan.options))),
+    (&age::DESCRIPTOR, |plan| boxed(age::Age::from_options(&plan.options))),
+    (&data::DESCRIPTOR, |plan| boxed(data::Data::from_options(&plan.options))),
+    (&cache::DESCRIPTOR, |plan| boxed(cache::Cache::from_options(&plan.options))),
+    (&trim::DESCRIPTOR, |plan| boxed(trim::Trim::from_options(&plan.options))),
+    (&model::DESCRIPTOR, |plan| boxed(model::Model::from_options(&plan.options))),
+    (&replay::DESCRIPTOR, |plan| boxed(replay::Replay::from_options(&plan.options))),
+    (&apps::DESCRIPTOR, |plan| boxed(apps::Apps::from_options(&plan.options))),
+    (&xray::DESCRIPTOR, |plan| boxed(xray::Xray::from_options(&plan.options))),
+    (&verify::DESCRIPTOR, |plan| boxed(verify::Verify::from_options(&plan.options))),
+    (&facts::DESCRIPTOR, |plan| boxed(facts::Facts::from_options(&plan.options))),
+    (&run::DESCRIPTOR, |plan| boxed(run::Run::from_options(&plan.options))),
 ];
 
 /// What each of them measures and what it costs, in the same order.
@@ -90,22 +57,13 @@ pub fn from_plan(plan: &Plan) -> Result<Box<dyn Procedure>, String> {
     if plan.schema != 1 {
         return Err(wording::other_plan_schema(plan.schema));
     }
-    match PROCEDURES.iter().find(|(descriptor, ..)| descriptor.name == plan.procedure) {
-        Some((_, from_plan, _)) => from_plan(plan),
+    match PROCEDURES.iter().find(|(descriptor, _)| descriptor.name == plan.procedure) {
+        Some((_, from_plan)) => from_plan(plan),
         None => {
             let names: Vec<&str> = DESCRIPTORS.iter().map(|descriptor| descriptor.name).collect();
             Err(wording::unknown_name("procedure", &plan.procedure, &names))
         }
     }
-}
-
-/// The plan for a target: options that it leaves out are adapted to it, as on the command line.
-///
-/// # Errors
-/// What the plan says does not fit the target.
-pub fn fit(plan: &Plan, fitting: &mut Fitting<'_>) -> Result<Plan, Unfit> {
-    let row = PROCEDURES.iter().find(|(descriptor, ..)| descriptor.name == plan.procedure);
-    row.map_or_else(|| Ok(plan.clone()), |(_, _, fit)| fit(plan, fitting))
 }
 
 /// The findings of a run, also of one that is judged again: the procedure's own, tests that failed, and
