@@ -56,8 +56,8 @@ def test_every_draw_of_every_drive_of_the_studies_is_a_drive() -> None:
 
 def test_what_decides_a_result_is_found_and_nothing_else() -> None:
     positions = pl.DataFrame([one.positions for one in SimulatedDrive("intel-x25-m-80gb").draw(64)])
-    first, *others = predictions.deciding(positions, -positions["firmware.write_command_ns"].pow(3))
-    assert first == ("firmware.write_command_ns", pytest.approx(-1)) and all(abs(rho) < 0.5 for _, rho in others)
+    (name, rho), *others = predictions.deciding(positions, -positions["firmware.write_command_ns"].pow(3))
+    assert name == "firmware.write_command_ns" and rho == pytest.approx(-1) and all(abs(rho) < 0.5 for _, rho in others)
 
 
 def test_a_published_figure_outside_of_the_draws_is_named() -> None:
