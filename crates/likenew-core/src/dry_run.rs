@@ -468,6 +468,19 @@ mod tests {
         assert_eq!(assumed_elapsed_ns(&assumed_segment(&rest, Nanos::ZERO, false, 1.0), false), None);
     }
 
+    #[test]
+    fn a_record_of_another_step_is_not_taken_for_this_one() {
+        let procedure = again("write", Until::bytes(1 << 20), 2 << 20);
+        let mut evidence = evidence();
+        let mut other = procedure.workload.clone();
+        other.name = "what an earlier version measured here".into();
+        for (workload, next) in [(&procedure.workload, true), (&other, false)] {
+            evidence.segments = vec![assumed_segment(workload, Nanos::ZERO, false, 1.0)];
+            let step = procedure.next(&evidence).unwrap();
+            assert_eq!(matches!(step, Step::Run(_)), next, "{}", workload.name);
+        }
+    }
+
     /// Writes until two passes are alike, five times at most.
     struct UntilSteady(Workload);
 

@@ -211,7 +211,9 @@ impl<'a> Steps<'a> {
     /// # Errors
     /// Nothing more is measured.
     pub fn run(&mut self, workload: impl FnOnce() -> Workload) -> Result<&'a Segment, Ended> {
-        self.segments.next().ok_or_else(|| self.end(|| Step::Run(workload())))
+        let Some(segment) = self.segments.next() else { return Err(self.end(|| Step::Run(workload()))) };
+        let is_this = !self.compares(self.segments.len()) || segment.workload.name == workload().name;
+        if is_this { Ok(segment) } else { Err(Ended) }
     }
 
     /// Runs a workload with a seed of its own: that of its place in the run.
@@ -228,8 +230,17 @@ impl<'a> Steps<'a> {
     /// # Errors
     /// Nothing more is measured.
     pub fn probe(&mut self, probe: impl FnOnce() -> Probe) -> Result<&'a ProbeResult, Ended> {
-        let observation = self.observations.next().ok_or_else(|| self.end(|| Step::Probe(probe())))?;
-        Ok(&observation.result)
+        let Some(observation) = self.observations.next() else {
+            return Err(self.end(|| Step::Probe(probe())));
+        };
+        let is_this = !self.compares(self.observations.len()) || observation.probe.name() == probe().name();
+        if is_this { Ok(&observation.result) } else { Err(Ended) }
+    }
+
+    /// Whether a recorded step is compared with the one that is asked for: an earlier version of the procedure may have gone on
+    /// otherwise, and its record is not taken for something else. While a run goes on each step is compared once, as the latest.
+    fn compares(&self, left: usize) -> bool {
+        !self.is_planning || left == 0
     }
 
     /// Finds out what runs of earlier versions went on without; nothing of such a run.
