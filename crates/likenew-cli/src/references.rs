@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
-use likenew_core::facts::{Drive, DriveKind, Facts, LayerKind};
+use likenew_core::facts::Facts;
 use likenew_core::procedure::Plan;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{
     CatalogMatch, CheckHistory, CheckMetrics, CheckOptions, Metric, Origin, RatedMetrics, ReferenceOption,
 };
-use likenew_sim::model::Model;
 use likenew_sim::{Entry, Spec, by_reported_model};
 
 use crate::arguments::ArchiveArguments;
@@ -46,14 +45,14 @@ impl ReferenceArguments {
         target: &ResolvedTarget,
     ) -> Result<bool> {
         let typed = self.advertised.iter().flat_map(|RatedMetrics(rated)| rated);
-        let typed = typed.map(|rated| reference_option(rated.metric, Origin::Advertised, rated.per_s));
-        check.references = typed.collect();
+        let mut rated: Vec<(Metric, f64)> = typed.map(|rated| (rated.metric, rated.per_s)).collect();
         let (read, write) = advertised_rates(target)?;
-        let own = [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)];
-        add_rated(
-            &mut check.references,
-            own.into_iter().filter_map(|(metric, per_s)| Some((metric, per_s?))),
-        );
+        for (metric, own) in [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)] {
+            let is_typed = rated.iter().any(|(typed, _)| *typed == metric);
+            rated.extend(own.filter(|_| !is_typed).map(|per_s| (metric, per_s as f64)));
+        }
+        let option = |(metric, per_s)| reference_option(metric, Origin::Advertised, per_s);
+        check.references = rated.into_iter().map(option).collect();
         let facts = target.facts();
         let known = facts.as_ref().and_then(|known| find_in_catalog(&known.facts));
         let simulation = match (known, target) {
@@ -143,13 +142,9 @@ struct Simulation {
     is_in_a_file_system: bool,
 }
 
-/// Of a real drive whose model is in the catalog: its rated speeds, and the simulated drive of that model. Its indicators only
-/// excuse what the real drive shows, so they are used in a folder, too.
+/// Of a real drive whose model is in the catalog: the simulated drive of that model. Its indicators only excuse what the real drive shows, so they are used in a folder, too.
 fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulation {
-    let CatalogDrive { mut catalog_match, advertised, simulation, is_in_a_file_system } = known;
-    if !add_rated(&mut check.references, advertised) {
-        catalog_match.advertised_by = None;
-    }
+    let CatalogDrive { catalog_match, simulation, is_in_a_file_system } = known;
     check.catalog_match = Some(catalog_match);
     let (context, origin) = (wording::on_simulated_drive(&simulation.text), Origin::SimulatedModel);
     Simulation { simulation, context, origin, is_in_a_file_system }
@@ -157,20 +152,6 @@ fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulatio
 
 fn reference_option(metric: Metric, origin: Origin, per_s: f64) -> ReferenceOption {
     ReferenceOption { metric, origin, per_s, repeatability: 0.0 }
-}
-
-/// Adds rated speeds of metrics without a typed one; returns whether there were any.
-fn add_rated(
-    references: &mut Vec<ReferenceOption>,
-    rated_metrics: impl IntoIterator<Item = (Metric, u64)>,
-) -> bool {
-    let typed = references.clone();
-    let is_new = |(metric, _): &(Metric, u64)| typed.iter().all(|known| known.metric != *metric);
-    let before = references.len();
-    let new = rated_metrics.into_iter().filter(is_new);
-    let option = |(metric, per_s)| reference_option(metric, Origin::Advertised, per_s as f64);
-    references.extend(new.map(option));
-    references.len() > before
 }
 
 /// A simulated drive's rated sequential speeds, in bytes a second.
@@ -184,8 +165,6 @@ fn advertised_rates(target: &ResolvedTarget) -> Result<(Option<u64>, Option<u64>
 pub(crate) struct CatalogDrive {
     /// The entry, as reported.
     catalog_match: CatalogMatch,
-    /// Rated speeds of the entry, in bytes a second; only those with a source.
-    advertised: Vec<(Metric, u64)>,
     /// The simulated drive: new, and as full as the real one.
     pub(crate) simulation: Spec,
     /// Whether small writes go through a file system, which the simulation does not model.
@@ -195,66 +174,15 @@ pub(crate) struct CatalogDrive {
 /// The entry of the drive at the bottom, if that is one whole drive of a model that was sold, without a layer
 /// that answers for it.
 pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
-    let [drive] = facts.drives.as_slice() else { return None };
-    // A virtual machine may give its disks any name, and a passed-through disk cannot be distinguished from
-    // those.
-    let is_in_virtual_machine = facts.machine.virtual_machine.value().is_some_and(Option::is_some);
-    if is_in_virtual_machine
-        || !is_real_drive(drive)
-        || !facts.stack.iter().all(|layer| passes_commands(layer.kind))
-    {
-        return None;
-    }
+    let drive = facts.plain_drive()?;
     let model = drive.identity.model.value()?;
     let capacity_bytes = drive.identity.capacity_bytes.get()?;
     let entry = by_reported_model(model, capacity_bytes)?;
-    let (advertised, by) = rated_metrics(&entry.model);
     Some(CatalogDrive {
-        catalog_match: CatalogMatch { model: model.clone(), entry: entry.name.to_owned(), advertised_by: by },
-        advertised,
+        catalog_match: CatalogMatch { model: model.clone(), entry: entry.name.to_owned() },
         simulation: as_new(entry, facts),
         is_in_a_file_system: facts.file_system.is_some(),
     })
-}
-
-/// The name of a hypervisor's disk says nothing about its medium. A bridge passes on the drive's name, and
-/// limits its speed, which the link shows.
-fn is_real_drive(drive: &Drive) -> bool {
-    let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
-    let kind = matches!(drive.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb);
-    kind && !is_virtual && drive.cloud.is_none()
-}
-
-/// Layers that pass every I/O on to one place. Arrays, caches and files that serve as devices change the I/O.
-fn passes_commands(kind: LayerKind) -> bool {
-    matches!(
-        kind,
-        LayerKind::FileSystem
-            | LayerKind::Partition
-            | LayerKind::Crypt
-            | LayerKind::LogicalVolume
-            | LayerKind::Disk
-            | LayerKind::UsbDisk
-    )
-}
-
-/// The rated speeds of an entry, and their source. Assumed values are no rated speeds.
-fn rated_metrics(model: &Model) -> (Vec<(Metric, u64)>, Option<String>) {
-    let metrics = [
-        (Metric::SequentialRead, model.advertised.read_bytes_per_s, "advertised.read_bytes_per_s"),
-        (Metric::SequentialWrite, model.advertised.write_bytes_per_s, "advertised.write_bytes_per_s"),
-    ];
-    let (mut rated_metrics, mut by) = (Vec::new(), Vec::new());
-    for (metric, per_s, key) in metrics {
-        let source = model.source(key).filter(|sourced| !sourced.is_assumed());
-        let (Some(per_s), Some(sourced)) = (per_s, source) else { continue };
-        rated_metrics.push((metric, per_s));
-        if !by.contains(&sourced.source) {
-            by.push(sourced.source.clone());
-        }
-    }
-    let by = (!by.is_empty()).then(|| format!("\"{}\"", by.join("; ")));
-    (rated_metrics, by)
 }
 
 /// A device whose fill is unknown counts as full, so that no read goes to a blank address.
@@ -368,19 +296,9 @@ fn answers(record: &Record, check: &CheckOptions) -> Option<CheckMetrics> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Cloud, Fact, FileSystem, Identity, Layer};
+    use likenew_core::facts::{Cloud, Drive, DriveKind, Fact, FileSystem, Identity, Layer, LayerKind};
 
     use super::*;
-
-    #[test]
-    fn what_was_typed_is_not_replaced() {
-        let mut references = vec![reference_option(Metric::SequentialRead, Origin::Advertised, 1e6)];
-        let rated_metrics = [(Metric::SequentialRead, 2_000_000), (Metric::SequentialWrite, 3_000_000)];
-        assert!(add_rated(&mut references, rated_metrics));
-        let [read, write] = references[..] else { panic!("{references:?}") };
-        assert_eq!((read.per_s, write.per_s), (1e6, 3e6));
-        assert!(!add_rated(&mut references, rated_metrics), "nothing is left to add");
-    }
 
     fn reported_facts(model: &str, capacity_bytes: u64) -> Facts {
         let layer = |name: &str, kind| Layer { name: name.into(), kind, ..Layer::default() };
@@ -413,14 +331,9 @@ mod tests {
     const M4: (&str, u64) = ("M4-CT128M4SSD2", 128_035_676_160);
 
     #[test]
-    fn a_reported_model_has_metrics_source_and_simulated_drive() {
+    fn a_reported_model_has_a_simulated_drive() {
         let known = find_in_catalog(&reported_facts(M4.0, M4.1)).unwrap();
         assert_eq!(known.catalog_match.entry, "crucial-m4-128gb");
-        assert_eq!(
-            known.advertised,
-            [(Metric::SequentialRead, 415_000_000), (Metric::SequentialWrite, 175_000_000)]
-        );
-        assert_eq!(known.catalog_match.advertised_by.as_deref(), Some("\"Tom's Hardware 2908\""));
         assert_eq!(known.simulation.text, "sim:crucial-m4-128gb?state=new&fill=0.31");
         assert!(known.is_in_a_file_system);
         let device = Facts { file_system: None, ..reported_facts(M4.0, M4.1) };
@@ -428,12 +341,6 @@ mod tests {
             find_in_catalog(&device).unwrap().simulation.text,
             "sim:crucial-m4-128gb?state=new&fill=1"
         );
-    }
-
-    #[test]
-    fn what_was_assumed_is_no_claim() {
-        let known = find_in_catalog(&reported_facts("SSDSA2SH032G1GN INTEL", 32_000_000_000)).unwrap();
-        assert_eq!((known.advertised.len(), known.catalog_match.advertised_by), (0, None));
     }
 
     #[test]

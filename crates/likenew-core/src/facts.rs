@@ -66,6 +66,15 @@ impl Facts {
         shares.filter_map(|(holes, bytes)| Some(holes.get()? as f64 / bytes.get()?.max(1) as f64)).next()
     }
 
+    /// The drive at the bottom, if its own speed shows through: one whole real drive, without a layer that answers for it, and not
+    /// in a virtual machine, which may give its disks any name.
+    pub fn plain_drive(&self) -> Option<&Drive> {
+        let [drive] = self.drives.as_slice() else { return None };
+        let is_in_virtual_machine = self.machine.virtual_machine.value().is_some_and(Option::is_some);
+        let passes = self.stack.iter().all(|layer| layer.kind.passes_commands());
+        (!is_in_virtual_machine && drive.is_real() && passes).then_some(drive)
+    }
+
     /// The layers of this kind, from the top.
     pub fn layers_of(&self, kind: LayerKind) -> impl Iterator<Item = &Layer> {
         self.stack.iter().filter(move |layer| layer.kind == kind)

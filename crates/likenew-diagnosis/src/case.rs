@@ -48,6 +48,12 @@ pub struct Case<'a> {
     pub site: Option<Site<'a>>,
 }
 
+/// Whether a value is less than is healthy by a reference.
+fn is_certainly_below(measured: Measured, reference: &Reference) -> bool {
+    let share = measured.divide_by(Measured::with_interval(reference.value, 0.0));
+    share.chance_above(reference.share_least()) <= 1.0 - SURE
+}
+
 impl<'a> Case<'a> {
     /// The drive at the bottom; `None` if it is unknown or there are several.
     pub fn drive(&self) -> Option<&'a Drive> {
@@ -65,12 +71,13 @@ impl<'a> Case<'a> {
             let all = self
                 .references
                 .iter()
-                .filter(move |of| of.metric == metric && (of.origin == Origin::Baseline) == is_first);
+                .filter(move |of| of.metric == metric && (of.origin == Origin::Baseline) == is_first)
+                .filter(|of| of.origin != Origin::Class || is_certainly_below(measured, of));
             all.min_by_key(|reference| reference.origin)
         };
-        let least = |of: &Reference| of.value * of.origin.share_least();
+        let least = |of: &Reference| of.value * of.share_least();
         let best = match (of(true), of(false)) {
-            (Some(first), Some(other)) if other.origin != Origin::Link && least(other) > least(first) => {
+            (Some(first), Some(other)) if other.origin.is_of_this_drive() && least(other) > least(first) => {
                 other
             }
             (first, other) => first.or(other)?,
@@ -99,7 +106,8 @@ impl<'a> Case<'a> {
     /// Whether a reference shows that nothing is slow. A link and a model can show that something is, and not that nothing is.
     pub fn is_compared(&self) -> bool {
         self.references.iter().any(|reference| {
-            !matches!(reference.origin, Origin::Link | Origin::SimulatedModel)
+            reference.origin.is_of_this_drive()
+                && reference.origin != Origin::SimulatedModel
                 && self.measurements.metric(reference.metric).is_some()
         })
     }
@@ -132,8 +140,8 @@ impl<'a> Case<'a> {
     /// or by its data sheet.
     pub fn reads_held_by_link(&self) -> Option<Measured> {
         let (share, reference) = self.shortfall(Metric::SequentialRead)?;
-        let is_slow = share.value < reference.origin.share_least();
-        self.reads_over_link().filter(|_| is_slow && reference.origin != Origin::Link)
+        let is_slow = share.value < reference.share_least();
+        self.reads_over_link().filter(|_| is_slow && reference.origin.is_of_this_drive())
     }
 
     /// Sequential reads over what the link carries.
@@ -238,7 +246,7 @@ impl<'a> Case<'a> {
             .into_iter()
             .filter(|metric| {
                 self.shortfall(*metric).is_some_and(|(share, reference)| {
-                    share.chance_above(reference.origin.share_least()) <= 1.0 - SURE
+                    share.chance_above(reference.share_least()) <= 1.0 - SURE
                 })
             })
             .map(Symptom::Below)

@@ -216,6 +216,10 @@ pub enum Origin {
     /// A simulated drive of the model that a real drive reports, in the same check: a model of a model, so it
     /// is used only if the data sheet has no value.
     SimulatedModel,
+    /// What new drives of its class reach. It says something only of a drive that is slower than all of them, and follows from
+    /// facts, so no plan gives it.
+    #[serde(skip_deserializing)]
+    Class,
     /// The rate of the link: nothing can be faster, and few drives are as fast. It follows from facts, so no plan
     /// gives it.
     #[serde(skip_deserializing)]
@@ -233,8 +237,13 @@ impl Origin {
             Self::Simulated => 0.8,
             Self::Advertised => 0.7,
             Self::SimulatedModel => 0.5,
-            Self::Link => 0.3,
+            Self::Class | Self::Link => 0.3,
         }
+    }
+
+    /// Whether it says how fast this drive should be: a link is a limit, and a class is many drives.
+    pub fn is_of_this_drive(self) -> bool {
+        !matches!(self, Self::Class | Self::Link)
     }
 
     /// The words after "26% of".
@@ -244,6 +253,7 @@ impl Origin {
             Self::Simulated => "new",
             Self::Advertised => "its rated speed",
             Self::SimulatedModel => "a simulated new drive of its model",
+            Self::Class => "the median of its class",
             Self::Link => "the link limit",
         }
     }
@@ -255,6 +265,7 @@ impl Origin {
             Self::Simulated => "when new",
             Self::Advertised => "rated",
             Self::SimulatedModel => "new (simulated)",
+            Self::Class => "usual",
             Self::Link => "link limit",
         }
     }
@@ -272,6 +283,20 @@ pub struct Reference {
     /// How much the metric varies between checks of an unchanged drive: standard deviation of its logarithm.
     /// 0 if the reference was not measured, or repeats exactly.
     pub repeatability: f64,
+    /// The share of it from which the metric is healthy, where that is not the one of its origin.
+    pub least: Option<f64>,
+}
+
+impl Reference {
+    /// Not measured, and healthy from the share of its origin.
+    pub fn new(metric: Metric, origin: Origin, value: f64) -> Self {
+        Self { metric, origin, value, repeatability: 0.0, least: None }
+    }
+
+    /// The share of it from which the metric is healthy.
+    pub fn share_least(&self) -> f64 {
+        self.least.unwrap_or_else(|| self.origin.share_least())
+    }
 }
 
 #[cfg(test)]

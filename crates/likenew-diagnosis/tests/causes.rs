@@ -131,14 +131,14 @@ fn healthy() -> Target {
         kernel_processors: Some(add_measured(0.2)),
         ..Measurements::default()
     };
-    let of = |metric, value| Reference { metric, origin: Origin::Advertised, value, repeatability: 0.0 };
+    let of = |metric, value| Reference::new(metric, Origin::Advertised, value);
     let references = vec![
         of(Metric::SequentialRead, 550e6),
         of(Metric::SequentialWrite, 520e6),
         of(Metric::RandomRead, 11_000.0),
         of(Metric::RandomWrite, 32_000.0),
         of(Metric::RandomReadQd32, 95_000.0),
-        Reference { metric: Metric::SequentialRead, origin: Origin::Link, value: 600e6, repeatability: 0.0 },
+        Reference::new(Metric::SequentialRead, Origin::Link, 600e6),
     ];
     Target { measurements, facts, delta, references }
 }
@@ -326,12 +326,7 @@ const BREAKS: &[Broken] = &[
     }),
     ("write_cache_off", disk, |t| {
         t.facts.stack[2].write_cache = fact("write through".to_owned());
-        t.references.push(Reference {
-            metric: Metric::RandomWrite,
-            origin: Origin::Simulated,
-            value: 140.0,
-            repeatability: 0.0,
-        });
+        t.references.push(Reference::new(Metric::RandomWrite, Origin::Simulated, 140.0));
         t.measurements.metrics[3].1 = add_measured(60.0);
     }),
     ("compression", healthy, |t| {
@@ -441,7 +436,7 @@ fn a_link_alone_makes_no_writes_slow() {
             *value = add_measured(150e6);
         }
     }
-    let link = |metric| Reference { metric, origin: Origin::Link, value: 600e6, repeatability: 0.0 };
+    let link = |metric| Reference::new(metric, Origin::Link, 600e6);
     target.references = vec![link(Metric::SequentialRead), link(Metric::SequentialWrite)];
     let found = target.diagnose();
     assert!(!names(&found).contains(&"no_trim"), "{found:#?}");

@@ -20,6 +20,7 @@ use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
 };
 
+use crate::kin::Kin;
 use crate::site::{add_failed_ios, has_failed, site};
 use answers::Answers;
 use experiment::Experiment;
@@ -134,6 +135,7 @@ pub(crate) struct DiagnosedCheck<'a> {
     /// What changed between the first and the last facts.
     delta: Option<FactsDelta>,
     references: Vec<Reference>,
+    kin: Kin,
     normal: Vec<(Indicator, f64)>,
     site: Site<'a>,
     diagnosis: OnceCell<Diagnosis>,
@@ -149,12 +151,14 @@ impl<'a> DiagnosedCheck<'a> {
             [first, .., last] => Some(last.since(first)),
             _ => None,
         };
+        let kin = Kin::new(facts);
         Self {
             options,
             measurements: OnceCell::new(),
             facts,
             delta,
-            references: references(options, facts),
+            references: references(options, &kin, facts),
+            kin,
             normal: options.normal.iter().map(|of| (of.indicator, of.value)).collect(),
             site: site(results.evidence, options.free, facts, feasibility),
             results,
@@ -195,7 +199,7 @@ impl<'a> DiagnosedCheck<'a> {
         let measured = self.case().shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
         let all = self.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
         let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
-        goal.filter(|of| of.origin != Origin::Link).map(|of| of.value)
+        goal.filter(|of| of.origin.is_of_this_drive()).map(|of| of.value)
     }
 
     /// How fast sustained writes are, in bytes per second.
@@ -224,9 +228,7 @@ impl<'a> DiagnosedCheck<'a> {
             case.shortfall(*metric).is_some_and(|(share, reference)| {
                 let least = match reference.origin {
                     Origin::Baseline | Origin::Simulated => least,
-                    Origin::Advertised | Origin::SimulatedModel | Origin::Link => {
-                        reference.origin.share_least()
-                    }
+                    _ => reference.share_least(),
                 };
                 share.high < least
             })
@@ -235,11 +237,10 @@ impl<'a> DiagnosedCheck<'a> {
         writes.into_iter().filter(is_slow).collect()
     }
 
-    /// Whether rated speeds are those that the user named, and not those of a catalog entry.
+    /// Whether rated speeds are those that the user named.
     fn has_given_speeds(&self) -> bool {
-        let is_of_catalog =
-            self.options.catalog_match.as_ref().is_some_and(|entry| entry.advertised_by.is_some());
-        self.results.evidence.identity.kind != Kind::Simulated && !is_of_catalog
+        let is_rated = |of: &ReferenceOption| of.origin == Origin::Advertised;
+        self.results.evidence.identity.kind != Kind::Simulated && self.options.references.iter().any(is_rated)
     }
 
     fn answers<'b>(&'b self, case: &'b Case<'_>) -> Answers<'b> {
@@ -256,6 +257,8 @@ impl<'a> DiagnosedCheck<'a> {
             diagnosis: self.diagnosis(),
             baseline_date: self.options.baseline_date.as_deref(),
             catalog_match: self.options.catalog_match.as_ref(),
+            kin: &self.kin,
+            has_given_speeds: self.has_given_speeds(),
             old,
             not_written: self.options.obstacle(evidence),
             is_thorough: self.options.thorough,
@@ -283,16 +286,19 @@ impl<'a> DiagnosedCheck<'a> {
     }
 }
 
-/// The references of a plan, and the speed of the drive's link.
-fn references(options: &CheckOptions, facts: Option<&Facts>) -> Vec<Reference> {
+/// The references of a plan, what is known of drives like this one where the plan gives nothing of the kind, and the speed of the
+/// drive's link.
+fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<Reference> {
     let mut references = options.references();
+    let mut known = kin.references();
+    known.retain(|of| references.iter().all(|given| (given.metric, given.origin) != (of.metric, of.origin)));
+    references.extend(known);
     let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
         [drive] => drive.link.ceiling_bytes_per_s.get(),
         _ => None,
     });
     if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
-        let of =
-            |metric| Reference { metric, origin: Origin::Link, value: ceiling as f64, repeatability: 0.0 };
+        let of = |metric| Reference::new(metric, Origin::Link, ceiling as f64);
         references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
     }
     references

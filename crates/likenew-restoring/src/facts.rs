@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::site::add_table;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
+use likenew_rated::{Class, Figure, of_drive, usual};
 use remarks::{Remark, remarks};
 pub(crate) use wording::HEALTH;
 use wording::{DriveLine, Health, Unusual};
@@ -103,6 +104,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
         Health::Sound => remarkable.push(health),
     }
     findings.answers.extend(remarkable);
+    findings.answers.extend(facts.drives.iter().filter_map(product));
     findings.overview = overview(facts, state, remarks.is_empty());
     add_table(&mut findings, "remarks", remarks.iter().map(row));
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
@@ -114,11 +116,25 @@ fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
     let health = (state == Health::Failing).then_some(wording::HEALTH);
     let remarks = (!is_unremarkable).then_some(wording::REMARKS);
     let lines: Vec<DriveLine> = facts.drives.iter().map(drive_line).collect();
+    let product = facts.drives.iter().any(|drive| product(drive).is_some()).then_some(wording::PRODUCT);
     Overview {
-        answers: health.into_iter().chain(remarks).map(str::to_owned).collect(),
+        answers: health.into_iter().chain(remarks).chain(product).map(str::to_owned).collect(),
         table: (!lines.is_empty()).then(|| wording::drive_table(&lines)),
         ..Overview::default()
     }
+}
+
+/// What a drive was sold as, and what its class reaches.
+fn product(drive: &Drive) -> Option<Answer> {
+    if !drive.is_real() {
+        return None;
+    }
+    if let Some(rated) = of_drive(drive) {
+        return Some(wording::product(&drive.name, rated));
+    }
+    let capacity = drive.identity.capacity_bytes.get();
+    let usual = usual(Class::of_drive(drive)?, capacity, Figure::Read)?;
+    Some(wording::class(&drive.name, &usual))
 }
 
 fn drive_line(drive: &Drive) -> DriveLine {

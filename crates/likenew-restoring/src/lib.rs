@@ -6,6 +6,7 @@
 
 pub mod check;
 pub mod facts;
+mod kin;
 pub mod recondition;
 pub mod site;
 pub mod trim;

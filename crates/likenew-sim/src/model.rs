@@ -8,6 +8,8 @@ mod volume;
 
 use likenew_core::units::Nanos;
 
+use wildmatch::WildMatch;
+
 use crate::disk::DiskParameters;
 use crate::drive_file::{Section, SourceEntry, Text};
 use crate::error::{FileError, SimError};
@@ -312,27 +314,7 @@ impl ReportedModels {
 
 /// Whether a pattern matches a text, whatever the case of letters.
 fn is_like(pattern: &str, text: &str) -> bool {
-    let (pattern, text): (Vec<char>, Vec<char>) =
-        (pattern.to_uppercase().chars().collect(), text.to_uppercase().chars().collect());
-    // Where the last * stands, and how far it has been taken to reach.
-    let (mut at, mut read, mut star) = (0, 0, None);
-    while read < text.len() {
-        match pattern.get(at) {
-            Some('*') => {
-                star = Some((at, read));
-                at += 1;
-            }
-            Some(of) if *of == '?' || *of == text[read] => (at, read) = (at + 1, read + 1),
-            _ => match &mut star {
-                None => return false,
-                Some((star_at, reached)) => {
-                    *reached += 1;
-                    (at, read) = (*star_at + 1, *reached);
-                }
-            },
-        }
-    }
-    pattern[at..].iter().all(|of| *of == '*')
+    WildMatch::new_case_insensitive(pattern).matches(text)
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ export const REFERENCES: Record<string, string> = {
   simulated: "when new",
   advertised: "rated",
   simulated_model: "new (simulated)",
+  class: "usual",
   link: "link limit",
 };
 

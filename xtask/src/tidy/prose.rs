@@ -16,17 +16,19 @@ const WORDS_MIN: usize = 4;
 /// Characters of a sentence that are shown, to find it by.
 const START_LENGTH: usize = 70;
 
-/// Rooms that nobody reads at a terminal: measurements of ourselves and their reports.
-const EXEMPT: [&str; 2] = ["crates/likenew-bench/", "crates/likenew-fuzz/"];
+/// What no user reads: measurements of ourselves and their reports, and what is refused when we are built.
+const EXEMPT: [&str; 3] =
+    ["crates/likenew-bench/", "crates/likenew-fuzz/", "crates/likenew-rated/src/reading.rs"];
 
-/// Where a sentence stands at the data that it describes: the evidence and fixes of a cause, a reference, a symptom, a step, and what
-/// prevents one.
-const DESCRIBED: [&str; 5] = [
+/// Where a sentence stands at the data that it describes: the evidence and fixes of a cause, a reference, a symptom, a step, what
+/// prevents one, and the class of a drive.
+const DESCRIBED: [&str; 6] = [
     "crates/likenew-diagnosis/src/causes/",
     "crates/likenew-diagnosis/src/metric.rs",
     "crates/likenew-diagnosis/src/site.rs",
     "crates/likenew-diagnosis/src/steps.rs",
     "crates/likenew-diagnosis/src/symptom.rs",
+    "crates/likenew-rated/src/class.rs",
 ];
 
 /// Texts that are no sentences: the end of the path, the beginning of the text, and what they are.

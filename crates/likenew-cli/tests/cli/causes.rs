@@ -267,7 +267,7 @@ fn with_case<T>(machine: &Machine, bad: bool, look: impl FnOnce(&Case<'_>) -> T)
     let delta = facts.drives.first().map(|drive| delta(&drive.name, bad));
     let reference = |metric: Metric| {
         let value = if metric.unit() == "bytes/s" { 500e6 } else { 9_000.0 };
-        Reference { metric, origin: Origin::Advertised, value, repeatability: 0.0 }
+        Reference::new(metric, Origin::Advertised, value)
     };
     let references: Vec<Reference> = Metric::ALL.map(reference).to_vec();
     let site = Site {

@@ -26,6 +26,7 @@ mod guest_steps;
 mod history;
 mod hostile;
 mod journey;
+mod kin;
 mod locks;
 mod manual;
 mod messages;

@@ -77,6 +77,19 @@ pub struct Drive {
     pub others_write_bytes_per_s: Fact<u64>,
 }
 
+impl Drive {
+    /// Whether this is a drive as it was sold: the name of a hypervisor's disk says nothing about its medium. A bridge passes on
+    /// the drive's name, and limits its speed, which the link shows.
+    pub fn is_real(&self) -> bool {
+        let is_virtual = self.identity.virtual_by.value().is_some_and(Option::is_some);
+        let kind = matches!(
+            self.kind,
+            DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb | DriveKind::Card
+        );
+        kind && !is_virtual && self.cloud.is_none()
+    }
+}
+
 /// What a card reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

@@ -130,6 +130,19 @@ pub enum LayerKind {
 }
 
 impl LayerKind {
+    /// Whether it passes every I/O on to one place. Arrays, caches and files that serve as devices change the I/O.
+    pub fn passes_commands(self) -> bool {
+        matches!(
+            self,
+            Self::FileSystem
+                | Self::Partition
+                | Self::Crypt
+                | Self::LogicalVolume
+                | Self::Disk
+                | Self::UsbDisk
+        )
+    }
+
     /// In words, as a report has them.
     pub fn words(self) -> &'static str {
         match self {

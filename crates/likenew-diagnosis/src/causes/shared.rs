@@ -13,7 +13,7 @@ pub(super) use crate::case::{BACKGROUND_SHARE_MAX, LINK_FULL};
 pub(super) use crate::causes::{Cause, Kind};
 pub(super) use crate::evidence::{count, fact, measured};
 pub(super) use crate::steps::steps;
-pub(super) use crate::{Case, Hint, Indicator, Measured, Metric, Origin, Possibility};
+pub(super) use crate::{Case, Hint, Indicator, Measured, Metric, Possibility};
 
 use likenew_core::quantity::{Factor, with_range};
 
@@ -273,7 +273,7 @@ const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Me
 /// nothing of a drive that never wrote as fast as it reads.
 fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
     let shares = metrics.iter().filter_map(|metric| case.shortfall(*metric));
-    let shares = shares.filter(|(_, reference)| reference.origin != Origin::Link).map(|(share, _)| share);
+    let shares = shares.filter(|(_, reference)| reference.origin.is_of_this_drive()).map(|(share, _)| share);
     shares.min_by(|one, other| one.value.total_cmp(&other.value))
 }
 

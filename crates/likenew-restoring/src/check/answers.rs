@@ -10,10 +10,11 @@ use likenew_diagnosis::{
 };
 
 use crate::facts::{HEALTH, failing_drives};
+use crate::kin::Kin;
 
 use super::check_options::CatalogMatch;
 use super::results::PauseLatencies;
-use super::wording::{self, Explained, Magnitude, Shortfall, Source, Speed, Speeds, Subject};
+use super::wording::{self, Explained, Magnitude, PlaceInClass, Shortfall, Source, Speed, Speeds, Subject};
 
 /// Pieces of evidence for a cause that its answer lists, and of those against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
@@ -35,6 +36,10 @@ pub(super) struct Answers<'a> {
     pub(super) baseline_date: Option<&'a str>,
     /// The drive's entry in the catalog.
     pub(super) catalog_match: Option<&'a CatalogMatch>,
+    /// What is known of drives like it.
+    pub(super) kin: &'a Kin,
+    /// Whether the user gave rated speeds.
+    pub(super) has_given_speeds: bool,
     /// Which old files were read, or why none were.
     pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
     /// Why nothing was written.
@@ -94,6 +99,7 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
+        answers.extend(self.volume_limits());
         answers.extend(self.places_of_disk());
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
         if let Some(failing) = self.case.facts.and_then(failing_drives) {
@@ -196,7 +202,7 @@ impl Answers<'_> {
         if let Some(share) = self.case.holes() {
             return wording::sparse(share, speeds);
         }
-        let is_compared = self.compared().any(|of| of.reference.origin != Origin::Link);
+        let is_compared = self.compared().any(|of| of.reference.origin.is_of_this_drive());
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
             return (summary, if is_compared { answer } else { self.with_ways_to_compare(answer) });
@@ -220,13 +226,20 @@ impl Answers<'_> {
             None if self.case.is_memory() => Subject::Memory,
             None => Subject::Drive,
         };
-        let (summary, answer) = wording::no_reference(subject, speeds);
+        let held_by = self.held_by();
+        if !held_by.is_empty() {
+            return wording::at_volume_limit(&held_by, speeds);
+        }
+        let (summary, answer) = match self.places_in_class() {
+            places if places.is_empty() => wording::no_reference(subject, speeds),
+            places => wording::among_its_class(&places, speeds),
+        };
         (summary, self.with_ways_to_compare(answer))
     }
 
     fn healthy(&self, speeds: Speeds) -> (String, Answer) {
         let mut origins: Vec<Origin> =
-            self.compared().map(|of| of.reference.origin).filter(|of| *of != Origin::Link).collect();
+            self.compared().map(|of| of.reference.origin).filter(|of| of.is_of_this_drive()).collect();
         origins.dedup();
         let origin = if let [only] = origins[..] { Some(only) } else { None };
         let (summary, answer) = wording::healthy(origin, self.least_below().as_ref(), speeds);
@@ -237,16 +250,27 @@ impl Answers<'_> {
         (summary, answer)
     }
 
+    /// How fast sequential I/O is among new drives of the class.
+    fn places_in_class(&self) -> Vec<PlaceInClass<'_>> {
+        let of = |metric| {
+            let value = self.case.measurements.metric(metric)?.value;
+            Some(PlaceInClass { metric, value, usual: self.kin.usual(metric)? })
+        };
+        [Metric::SequentialRead, Metric::SequentialWrite].into_iter().filter_map(of).collect()
+    }
+
     /// Whether a reference other than a link or a model of its model shows that nothing is slow.
     fn is_compared_with_a_drive(&self) -> bool {
-        self.compared().any(|of| !matches!(of.reference.origin, Origin::Link | Origin::SimulatedModel))
+        self.compared()
+            .map(|of| of.reference.origin)
+            .any(|of| of.is_of_this_drive() && of != Origin::SimulatedModel)
     }
 
     /// The metric farthest below its reference, if one is below what counts as equal to it. One that is too uncertain to be
     /// compared says nothing.
     fn least_below(&self) -> Option<Shortfall> {
         let below = self.compared().filter(|of| {
-            of.reference.origin != Origin::Link
+            of.reference.origin.is_of_this_drive()
                 && of.share.value < wording::AS_FAST
                 && !is_open_comparison(of.share)
         });
@@ -262,7 +286,9 @@ impl Answers<'_> {
             _ if self.case.drive().is_some() => answer.action(wording::run_again_later(&command)),
             _ => answer.action(wording::name_this_run_later(&command)),
         };
-        answer.action(wording::give_rated_speeds(&command))
+        let drive = self.case.drive().filter(|drive| drive.is_real());
+        let model = drive.and_then(|drive| drive.identity.model.value());
+        answer.action(wording::give_rated_speeds(model.map(String::as_str), &command))
     }
 
     fn speeds(&self) -> Speeds {
@@ -458,6 +484,12 @@ impl Answers<'_> {
                 sources.push(source);
             }
         }
+        // What its class reaches is said of every drive, also of one that is not slower than all of them.
+        let usual =
+            self.kin.usual.first().filter(|_| !sources.iter().any(|of| matches!(of, Source::Class(_))));
+        if let (Some((_, usual)), false) = (usual, self.is_compared_with_a_drive()) {
+            sources.push(Source::Class(usual.class.words()));
+        }
         if sources.is_empty() {
             return None;
         }
@@ -471,16 +503,39 @@ impl Answers<'_> {
         })
     }
 
+    /// What a cloud volume of this size is limited to by its type, which no system reports.
+    fn volume_limits(&self) -> Option<Answer> {
+        let limits = &self.kin.volumes;
+        (!limits.is_empty()).then(|| wording::volume_limits(limits))
+    }
+
+    /// The types of volumes that are limited to what was measured.
+    fn held_by(&self) -> Vec<&'static str> {
+        let most = |metrics: [Metric; 2]| {
+            let of = |metric| Some(self.case.measurements.metric(metric)?.value);
+            metrics.into_iter().filter_map(of).max_by(f64::total_cmp)
+        };
+        let iops = most([Metric::RandomReadQd32, Metric::RandomRead]);
+        let bytes = most([Metric::SequentialRead, Metric::SequentialWrite]);
+        self.kin.held_by(iops, bytes)
+    }
+
     fn source(&self, origin: Origin) -> Source<'_> {
         match (origin, self.catalog_match) {
             (Origin::Baseline, _) => {
                 Source::Baseline { date: self.baseline_date.map(|date| date.get(..10).unwrap_or(date)) }
             }
             (Origin::Simulated, _) => Source::Simulated,
-            (Origin::Advertised, Some(CatalogMatch { model, entry, advertised_by: Some(by) })) => {
-                Source::Catalog { model, entry, by }
+            (Origin::Advertised, _) => match &self.kin.rated {
+                Some(rated) if !self.has_given_speeds => {
+                    Source::Rated { name: &rated.product.name, gb: rated.drive.gb, source: rated.source() }
+                }
+                _ => Source::Given,
+            },
+            (Origin::Class, _) => {
+                let usual = self.kin.usual.first();
+                Source::Class(usual.map_or_else(String::new, |(_, usual)| usual.class.words()))
             }
-            (Origin::Advertised, _) => Source::Given,
             (Origin::SimulatedModel, Some(CatalogMatch { model, entry, .. })) => {
                 Source::SimulatedModel { model, entry }
             }
@@ -504,7 +559,9 @@ impl Answers<'_> {
         // The headline names the first.
         let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem()).skip(1);
         listed.extend(latent.map(wording::cause_id));
-        listed.extend([wording::COMPARED_WITH, wording::MEASURED_AT].map(str::to_owned));
+        listed.push(wording::COMPARED_WITH.to_owned());
+        listed.extend((!self.kin.volumes.is_empty()).then(|| wording::VOLUME_LIMITS.to_owned()));
+        listed.push(wording::MEASURED_AT.to_owned());
         let table = self.table();
         Overview { lead: Lead::Summary, answers: listed, table, series: None }
     }
@@ -514,7 +571,9 @@ impl Answers<'_> {
         if self.case.measurements.metrics.is_empty() {
             return None;
         }
-        let mut origins: Vec<Origin> = self.compared().map(|of| of.reference.origin).collect();
+        let compared = |metric| self.shortfall(metric).filter(|of| of.reference.origin != Origin::Class);
+        let mut origins: Vec<Origin> =
+            Metric::ALL.into_iter().filter_map(compared).map(|of| of.reference.origin).collect();
         origins.sort();
         origins.dedup();
         let heading = match origins[..] {
@@ -522,18 +581,26 @@ impl Answers<'_> {
             [only] => Some(only.heading()),
             _ => Some(wording::MIXED_REFERENCES),
         };
-        let mut table = wording::table(heading);
+        // Beside what this drive should reach, what others reach is one more column to read.
+        let shows_usual = !self.kin.usual.is_empty() && !origins.iter().any(|of| of.is_of_this_drive());
+        let usual_heading = shows_usual.then_some(Origin::Class.heading());
+        let mut table = wording::table(heading.into_iter().chain(usual_heading));
         for (metric, measured) in &self.case.measurements.metrics {
-            let compared = self.shortfall(*metric);
+            let compared = compared(*metric);
             let is_wide = compared.is_some_and(|of| wording::is_wide(of.share));
             let mut cells = vec![metric.words().to_owned(), wording::value_cell(*metric, *measured, is_wide)];
             if heading.is_some() {
                 let of = |of: Shortfall| wording::reference_cell(*metric, &of.reference, origins.len() > 1);
                 cells.push(compared.map_or_else(String::new, of));
             }
+            let usual = self.kin.usual(*metric).filter(|_| shows_usual);
+            if shows_usual {
+                cells.push(usual.map_or_else(String::new, |usual| wording::usual_cell(*metric, usual)));
+            }
             // A bar is a claim.
             let share = compared.map(|of| of.share).filter(|share| !is_open_comparison(*share));
-            table.push_with_share(cells, share.map(|share| share.value));
+            let of_usual = usual.map(|usual| measured.value / usual.median());
+            table.push_with_share(cells, share.map(|share| share.value).or(of_usual));
         }
         Some(table)
     }
@@ -588,8 +655,7 @@ mod tests {
         facts: Option<&Facts>,
     ) -> Findings {
         let measurements = Measurements { metrics: metrics.to_vec(), ..Measurements::default() };
-        let reference =
-            |metric| Reference { metric, origin: Origin::Simulated, value: 100e6, repeatability: 0.0 };
+        let reference = |metric| Reference::new(metric, Origin::Simulated, 100e6);
         let all = metrics.iter().map(|(metric, _)| reference(*metric));
         let references: Vec<Reference> = all.filter(|_| is_compared).collect();
         let site = Site {
@@ -615,6 +681,8 @@ mod tests {
             diagnosis,
             baseline_date: None,
             catalog_match: None,
+            kin: &Kin::default(),
+            has_given_speeds: false,
             old: None,
             not_written: None,
             is_thorough: false,

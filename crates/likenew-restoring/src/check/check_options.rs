@@ -47,15 +47,11 @@ pub struct CheckOptions {
 
 /// The catalog entry that matches a real drive's model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct CatalogMatch {
     /// The model that the drive reports.
     pub model: String,
     /// The name of the entry.
     pub entry: String,
-    /// Source of the rated speeds in the entry; none if none of them is used.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub advertised_by: Option<String>,
 }
 
 /// The normal value of an indicator.
@@ -176,7 +172,7 @@ impl CheckOptions {
     pub(super) fn references(&self) -> Vec<Reference> {
         let reference = |of: &ReferenceOption| {
             let ReferenceOption { metric, origin, per_s, repeatability } = *of;
-            Reference { metric, origin, value: per_s, repeatability }
+            Reference { repeatability, ..Reference::new(metric, origin, per_s) }
         };
         self.references.iter().map(reference).collect()
     }

@@ -304,12 +304,7 @@ mod tests {
         };
         let references: Vec<Reference> = references
             .iter()
-            .map(|(metric, origin, value)| Reference {
-                metric: *metric,
-                origin: *origin,
-                value: *value,
-                repeatability: 0.0,
-            })
+            .map(|(metric, origin, value)| Reference::new(*metric, *origin, *value))
             .collect();
         let case = Case {
             measurements: &measurements,

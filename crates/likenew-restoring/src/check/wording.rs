@@ -2,11 +2,12 @@
 
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
 use likenew_core::io::Op;
-use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, range, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
+use likenew_rated::{Limits, Usual};
 
 // What it is for, and what it writes
 
@@ -228,6 +229,61 @@ pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer)
     )
 }
 
+/// How fast something is among new drives of its class.
+pub(super) struct PlaceInClass<'a> {
+    pub(super) metric: Metric,
+    pub(super) value: f64,
+    pub(super) usual: &'a Usual,
+}
+
+/// Share of the models of a class that are faster from which that is worth saying. Chosen: as for what is usual.
+const FEW_SLOWER: f64 = 0.9;
+
+impl PlaceInClass<'_> {
+    /// `2.10–3.50 GB/s read`.
+    fn words(&self) -> String {
+        let name = if self.metric.op() == Op::Read { "read" } else { "write" };
+        format!("{} {name}", usual_cell(self.metric, self.usual))
+    }
+}
+
+/// Of a drive that nothing else is known of; there is one place at least.
+pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (String, Answer) {
+    let speeds = speeds.words();
+    let usual = places.iter().map(PlaceInClass::words).collect::<Vec<_>>().join(", ");
+    let class = places[0].usual.class.words();
+    let slow = places.iter().find(|of| of.usual.share_faster(of.value) >= FEW_SLOWER);
+    let place = match slow {
+        Some(slow) => {
+            let faster = Share(slow.usual.share_faster(slow.value));
+            let models = slow.usual.values.len();
+            let metric = slow.metric.plural();
+            format!("; {metric} are slower than {faster} of {models} models")
+        }
+        None => String::new(),
+    };
+    let text = format!("{speeds}; usual for {class}: {usual}{place}");
+    (
+        format!("{}. Usual for {class}: {usual}{place}.", capitalize(&speeds)),
+        Answer::unknown(UNDECIDED, SPEED, text),
+    )
+}
+
+/// What four of five models of the class reach.
+pub(super) fn usual_cell(metric: Metric, usual: &Usual) -> String {
+    let (low, high) = usual.range();
+    match metric.unit() {
+        "bytes/s" => range(Rate(low), Rate(high)),
+        _ => range(Iops(low), Iops(high)),
+    }
+}
+
+/// Of a cloud volume that is as fast as these types may be.
+pub(super) fn at_volume_limit(types: &[&str], speeds: Speeds) -> (String, Answer) {
+    let text = format!("{}: as fast as {} of this size may be", speeds.words(), types.join(" or "));
+    (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
+}
+
 /// Of an image with holes, as a share.
 pub(super) fn sparse(holes: f64, speeds: Speeds) -> (String, Answer) {
     let text =
@@ -254,8 +310,10 @@ pub(super) fn name_this_run_later(command: &str) -> Action {
 }
 
 /// `command` up to the speeds, which only the owner knows.
-pub(super) fn give_rated_speeds(command: &str) -> Action {
-    Action::new("give_rated", "Compare with the rated speeds on its data sheet, such as 3500MB/s")
+pub(super) fn give_rated_speeds(model: Option<&str>, command: &str) -> Action {
+    let sheet =
+        model.map_or_else(|| "its data sheet".to_owned(), |model| format!("the data sheet of {model}"));
+    Action::new("give_rated", format!("Compare with the rated speeds on {sheet}, such as 3500MB/s"))
         .command(format!("{command} --advertised read=…,write=…"))
 }
 
@@ -505,27 +563,40 @@ fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> String {
 // References
 
 /// The source of references of one kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source<'a> {
-    Baseline { date: Option<&'a str> },
+    Baseline {
+        date: Option<&'a str>,
+    },
     Simulated,
     Given,
-    Catalog { model: &'a str, entry: &'a str, by: &'a str },
-    SimulatedModel { model: &'a str, entry: &'a str },
+    Rated {
+        name: &'a str,
+        gb: Option<f64>,
+        source: &'a str,
+    },
+    /// In words.
+    Class(String),
+    SimulatedModel {
+        model: &'a str,
+        entry: &'a str,
+    },
     UnnamedModel,
     Link,
 }
 
 impl Source<'_> {
-    fn words(self) -> String {
+    fn words(&self) -> String {
         match self {
             Self::Baseline { date: Some(date) } => format!("its baseline, first checked on {date}"),
             Self::Baseline { date: None } => "its baseline".into(),
             Self::Simulated => "the same simulated drive when new, just as full".into(),
             Self::Given => "rated speeds".into(),
-            Self::Catalog { model, entry, by } => {
-                format!("rated speeds of {model} (catalog entry {entry}, from {by})")
+            Self::Rated { name, gb: Some(gb), source } => {
+                format!("rated speeds of {name}, {gb} GB ({source})")
             }
+            Self::Rated { name, gb: None, source } => format!("rated speeds of {name} ({source})"),
+            Self::Class(class) => format!("new drives of its class, {class}: rated speeds and reviews"),
             Self::SimulatedModel { model, entry } => {
                 format!("a simulated new {model}, just as full (catalog entry {entry})")
             }
@@ -540,6 +611,32 @@ pub(super) const COMPARED_WITH: &str = "compared_with";
 pub(super) fn compared_with(sources: &[Source<'_>]) -> Answer {
     let words: Vec<String> = sources.iter().map(|source| source.words()).collect();
     Answer::info(COMPARED_WITH, "Compared with", words.join("; "))
+}
+
+pub(super) const VOLUME_LIMITS: &str = "volume_limits";
+/// The limits of each type that a volume of this size may be.
+pub(super) fn volume_limits(volumes: &[Limits]) -> Answer {
+    let known = volumes.iter().filter(|of| of.iops.is_some() || of.bytes_per_s.is_some());
+    let text = "a volume of this size is limited by its type, which the system does not report";
+    let answer = Answer::info(VOLUME_LIMITS, "Limits of the volume", text);
+    known.map(limits_of_type).fold(answer, Answer::with_evidence)
+}
+
+/// `Amazon EBS gp2: 300 IOPS (3,000 IOPS with credits), 134 MB/s`.
+fn limits_of_type(of: &Limits) -> String {
+    let with_burst = |limit: String, burst: Option<String>| match burst {
+        Some(burst) => format!("{limit} ({burst} with credits)"),
+        None => limit,
+    };
+    let ios = of
+        .iops
+        .map(|iops| with_burst(Iops(iops).to_string(), of.burst_iops.map(|burst| Iops(burst).to_string())));
+    let bytes = of.bytes_per_s.map(|rate| {
+        with_burst(Rate(rate).to_string(), of.burst_bytes_per_s.map(|burst| Rate(burst).to_string()))
+    });
+    let limits = ios.into_iter().chain(bytes).collect::<Vec<_>>().join(", ");
+    let bought = if of.follows_from_size { "" } else { " unless more was bought" };
+    format!("{}: {limits}{bought}", of.name)
 }
 
 pub(super) const MEASURED_AT: &str = "measured_at";
@@ -559,8 +656,8 @@ pub(super) fn checks_vary(factor: f64) -> String {
 }
 
 /// `heading` names the references, if there are any.
-pub(super) fn table(heading: Option<&str>) -> OverviewTable {
-    OverviewTable::new(["", "now"].into_iter().chain(heading))
+pub(super) fn table<'a>(headings: impl Iterator<Item = &'a str>) -> OverviewTable {
+    OverviewTable::new(["", "now"].into_iter().chain(headings))
 }
 
 /// A value with its range, where that is too wide for the value alone.
@@ -1005,12 +1102,7 @@ mod tests {
     use super::*;
 
     fn fallen() -> Shortfall {
-        let reference = Reference {
-            metric: Metric::SustainedWrite,
-            origin: Origin::Simulated,
-            value: 77.2e6,
-            repeatability: 0.0,
-        };
+        let reference = Reference::new(Metric::SustainedWrite, Origin::Simulated, 77.2e6);
         let share = Measured::with_interval(0.2565, 0.1);
         Shortfall { metric: Metric::SustainedWrite, value: 19.8e6, share, reference }
     }

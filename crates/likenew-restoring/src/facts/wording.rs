@@ -1,9 +1,10 @@
 //! Every sentence of facts.
 
 use likenew_core::findings::{Action, Answer, OverviewTable};
-use likenew_core::quantity::{Rate, Share, Size};
-use likenew_core::units::{Nanos, Number};
+use likenew_core::quantity::{Rate, Share, Size, range};
+use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::wording::{count, list};
+use likenew_rated::{Link, Medium, Memory, Rated, Usual};
 
 // What it is for, and what it writes
 
@@ -349,6 +350,39 @@ pub(super) struct DriveLine {
     pub(super) failing: Option<bool>,
     pub(super) used: Option<f64>,
     pub(super) temperature_c: Option<f64>,
+}
+
+pub(super) const PRODUCT: &str = "product";
+
+/// `Samsung PM981: PCIe 3.0 ×4, TLC, DRAM; rated 3,000 MB/s read, 1,800 MB/s write`.
+pub(super) fn product(drive: &str, rated: Rated) -> Answer {
+    let Rated { product, drive: sold } = rated;
+    let rpm = product.rpm.map(|rpm| format!("{} rpm", digits(f64::from(rpm))));
+    let memory = product.memory.map(|memory| match memory {
+        Memory::Dram => "DRAM",
+        Memory::Hmb => "no DRAM (host memory buffer)",
+        Memory::None => "no DRAM",
+    });
+    let built = [product.link.map(Link::words), product.medium.map(Medium::words), memory];
+    let built = built.into_iter().flatten().map(str::to_owned).chain(rpm);
+    let rates = [(sold.read, "read"), (sold.write, "write")];
+    let rates = rates.into_iter().filter_map(|(mb, what)| Some(format!("{} {what}", Rate(mb? * 1e6))));
+    let endurance = sold.tbw.map(|tb| format!("{tb} TB written"));
+    let rated_for: Vec<String> = rates.chain(endurance).collect();
+    let rated_for = (!rated_for.is_empty()).then(|| format!("rated {}", rated_for.join(", ")));
+    let about = built.collect::<Vec<_>>().join(", ");
+    let about = [Some(about), rated_for, product.note.clone()].into_iter().flatten();
+    let about = about.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("; ");
+    let text = format!("{drive} is {}: {about}", product.name);
+    Answer::info(PRODUCT, "Product", text).with_evidence(rated.source().to_owned())
+}
+
+/// Of a drive whose model is not known.
+pub(super) fn class(drive: &str, usual: &Usual) -> Answer {
+    let (low, high) = usual.range();
+    let usual_reads = range(Rate(low), Rate(high));
+    let text = format!("{drive} is {}; usual are {usual_reads} read", usual.class.words());
+    Answer::info(PRODUCT, "Product", text)
 }
 
 pub(super) fn drive_table(drives: &[DriveLine]) -> OverviewTable {

@@ -207,7 +207,7 @@ fn measures(check: &DiagnosedCheck<'_>) -> Vec<(Measure, Measured, Option<Goal>)
     let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
         let reference = case.shortfall(*metric).map(|(_, of)| Goal {
             value: of.value,
-            least: of.origin.share_least(),
+            least: of.share_least(),
             words: of.origin.words(),
         });
         (Measure::Metric(*metric), *measurement, reference)

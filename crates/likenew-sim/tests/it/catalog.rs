@@ -29,11 +29,9 @@ fn refusal(from: &str, to: &str) -> String {
 
 #[test]
 fn every_drive_of_the_catalog_opens_new() {
-    assert_eq!(
-        catalog().len(),
-        std::fs::read_dir("../../catalog").unwrap().count() - 1,
-        "all but the README"
-    );
+    let files = std::fs::read_dir("../../catalog").unwrap().map(|file| file.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "toml"));
+    assert_eq!(catalog().len(), files.count());
     for entry in catalog() {
         let drive = Spec::parse(&format!("sim:{}", entry.name)).unwrap().open(no_files).unwrap();
         let identity = drive.identity();

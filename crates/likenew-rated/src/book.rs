@@ -1,0 +1,341 @@
+//! What the files of `catalog/rated` hold, as they are written: products with their drives, cloud volumes, and
+//! reviews of new drives.
+
+use serde::{Deserialize, Serialize};
+
+/// All files together.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Book {
+    /// Products, each with its drives.
+    #[serde(default, rename = "product")]
+    pub products: Vec<Product>,
+    /// Volumes of clouds.
+    #[serde(default, rename = "volume")]
+    pub volumes: Vec<Volume>,
+    /// What new drives reached.
+    #[serde(default, rename = "review")]
+    pub reviews: Vec<Review>,
+}
+
+/// How a drive is connected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "each is what its name says: standard, generation and lanes")]
+pub enum Link {
+    Pata,
+    #[serde(rename = "sata1.5g")]
+    Sata1,
+    Sata3g,
+    Sata6g,
+    Sas3g,
+    Sas6g,
+    Sas12g,
+    Pcie2x2,
+    Pcie2x4,
+    Pcie3x1,
+    Pcie3x2,
+    Pcie3x4,
+    Pcie3x8,
+    Pcie4x2,
+    Pcie4x4,
+    Pcie4x8,
+    Pcie5x2,
+    Pcie5x4,
+    Usb2,
+    Usb5g,
+    Usb10g,
+    Usb20g,
+    Usb40g,
+    Thunderbolt3,
+    Emmc,
+    Sd,
+    Cloud,
+}
+
+impl Link {
+    /// As an owner knows it.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Pata => "PATA",
+            Self::Sata1 => "SATA 1.5 Gb/s",
+            Self::Sata3g => "SATA 3 Gb/s",
+            Self::Sata6g => "SATA 6 Gb/s",
+            Self::Sas3g => "SAS 3 Gb/s",
+            Self::Sas6g => "SAS 6 Gb/s",
+            Self::Sas12g => "SAS 12 Gb/s",
+            Self::Pcie2x2 => "PCIe 2.0 ×2",
+            Self::Pcie2x4 => "PCIe 2.0 ×4",
+            Self::Pcie3x1 => "PCIe 3.0 ×1",
+            Self::Pcie3x2 => "PCIe 3.0 ×2",
+            Self::Pcie3x4 => "PCIe 3.0 ×4",
+            Self::Pcie3x8 => "PCIe 3.0 ×8",
+            Self::Pcie4x2 => "PCIe 4.0 ×2",
+            Self::Pcie4x4 => "PCIe 4.0 ×4",
+            Self::Pcie4x8 => "PCIe 4.0 ×8",
+            Self::Pcie5x2 => "PCIe 5.0 ×2",
+            Self::Pcie5x4 => "PCIe 5.0 ×4",
+            Self::Usb2 => "USB 2.0",
+            Self::Usb5g => "USB 5 Gb/s",
+            Self::Usb10g => "USB 10 Gb/s",
+            Self::Usb20g => "USB 20 Gb/s",
+            Self::Usb40g => "USB 40 Gb/s",
+            Self::Thunderbolt3 => "Thunderbolt 3",
+            Self::Emmc => "eMMC",
+            Self::Sd => "SD",
+            Self::Cloud => "network",
+        }
+    }
+
+    /// Most MB/s (10⁶) that it carries, after encoding: PATA and eMMC by their modes (UDMA 6, HS400), SD by UHS-II, the others
+    /// by their line rate with 8b/10b or 128b/130b coding. A network has no such limit.
+    pub fn mb_per_s(self) -> u32 {
+        match self {
+            Self::Pata => 133,
+            Self::Sata1 => 150,
+            Self::Sata3g | Self::Sas3g => 300,
+            Self::Sata6g | Self::Sas6g => 600,
+            Self::Sas12g => 1_200,
+            Self::Pcie2x2 => 1_000,
+            Self::Pcie2x4 => 2_000,
+            Self::Pcie3x1 => 985,
+            Self::Pcie3x2 => 1_970,
+            Self::Pcie3x4 | Self::Pcie4x2 => 3_940,
+            Self::Pcie3x8 | Self::Pcie4x4 | Self::Pcie5x2 => 7_880,
+            Self::Pcie4x8 | Self::Pcie5x4 => 15_750,
+            Self::Usb2 => 60,
+            Self::Usb5g => 500,
+            Self::Usb10g => 1_212,
+            Self::Usb20g => 2_424,
+            Self::Usb40g | Self::Thunderbolt3 => 4_850,
+            Self::Emmc => 400,
+            Self::Sd => 312,
+            Self::Cloud => u32::MAX,
+        }
+    }
+
+    /// Whether it leads out of the case.
+    pub fn is_external(self) -> bool {
+        matches!(
+            self,
+            Self::Usb2 | Self::Usb5g | Self::Usb10g | Self::Usb20g | Self::Usb40g | Self::Thunderbolt3
+        )
+    }
+
+    /// Generation and lanes of PCI Express.
+    pub fn pcie(self) -> Option<(u8, u8)> {
+        Some(match self {
+            Self::Pcie2x2 => (2, 2),
+            Self::Pcie2x4 => (2, 4),
+            Self::Pcie3x1 => (3, 1),
+            Self::Pcie3x2 => (3, 2),
+            Self::Pcie3x4 => (3, 4),
+            Self::Pcie3x8 => (3, 8),
+            Self::Pcie4x2 => (4, 2),
+            Self::Pcie4x4 => (4, 4),
+            Self::Pcie4x8 => (4, 8),
+            Self::Pcie5x2 => (5, 2),
+            Self::Pcie5x4 => (5, 4),
+            _ => return None,
+        })
+    }
+}
+
+/// What data is stored on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the field's names")]
+pub enum Medium {
+    Slc,
+    Mlc,
+    Tlc,
+    Qlc,
+    Optane,
+    Cmr,
+    Smr,
+}
+
+impl Medium {
+    /// As an owner reads it on a data sheet.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Slc => "SLC",
+            Self::Mlc => "MLC",
+            Self::Tlc => "TLC",
+            Self::Qlc => "QLC",
+            Self::Optane => "Optane",
+            Self::Cmr => "CMR",
+            Self::Smr => "SMR",
+        }
+    }
+}
+
+/// Where an SSD keeps its map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Memory {
+    /// In memory of its own.
+    Dram,
+    /// In a part of the host's memory (HMB).
+    Hmb,
+    /// In neither.
+    None,
+}
+
+/// A product and its drives.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// Maker and product.
+    pub name: String,
+    /// One fact that is worth telling.
+    pub note: Option<String>,
+    /// Its own link; of a hard disk it decides little.
+    pub link: Option<Link>,
+    /// Its cells, or how a disk records.
+    pub medium: Option<Medium>,
+    /// Where it keeps its map.
+    pub memory: Option<Memory>,
+    /// Rotation of a hard disk.
+    pub rpm: Option<u32>,
+    /// A USB stick rather than an SSD in a case.
+    #[serde(default)]
+    pub stick: bool,
+    /// Address of the text that has the figures.
+    pub source: String,
+    /// One for each capacity.
+    pub drives: Vec<RatedDrive>,
+}
+
+/// The drives of one capacity. Speeds in MB/s (10⁶), sizes in GB (10⁹), I/Os of 4 KiB.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RatedDrive {
+    /// Patterns of what the system reports as the model, with commas between: `*` for any characters, `?` for one.
+    pub models: String,
+    /// Capacity as sold.
+    pub gb: Option<f64>,
+    /// Sequential reads; of a hard disk, of its outer tracks.
+    pub read: Option<f64>,
+    /// Sequential writes.
+    pub write: Option<f64>,
+    /// Random reads a second.
+    pub read_iops: Option<u32>,
+    /// Random writes a second.
+    pub write_iops: Option<u32>,
+    /// Endurance, in TB (10¹²) written.
+    pub tbw: Option<f64>,
+    /// Its SLC cache.
+    pub slc: Option<f64>,
+    /// Writes after that cache.
+    pub after_slc: Option<f64>,
+    /// Memory of a hard disk, in MB.
+    pub cache: Option<u32>,
+    /// Where it is not that of the product.
+    pub source: Option<String>,
+}
+
+impl RatedDrive {
+    /// Its patterns.
+    pub fn patterns(&self) -> impl Iterator<Item = &str> {
+        self.models.split(',').map(str::trim)
+    }
+}
+
+/// As models are compared: lower case, and single spaces where a system writes several or an underscore.
+pub(crate) fn plain(model: &str) -> String {
+    model.replace('_', " ").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
+/// A volume of a cloud, whose limits follow from its size and its type. Speeds in MB/s (10⁶).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Volume {
+    /// Provider and type.
+    pub name: String,
+    /// What the system reports as the model.
+    pub models: String,
+    /// I/Os a second, whatever its size.
+    pub iops_base: Option<f64>,
+    /// More of them for each GiB.
+    pub iops_per_gib: Option<f64>,
+    /// At least so many.
+    pub iops_min: Option<f64>,
+    /// At most so many.
+    pub iops_max: Option<f64>,
+    /// For as long as credits last.
+    pub burst_iops: Option<f64>,
+    /// MB/s, whatever its size.
+    pub mb_base: Option<f64>,
+    /// More for each GiB.
+    pub mb_per_gib: Option<f64>,
+    /// At least so much.
+    pub mb_min: Option<f64>,
+    /// At most so much.
+    pub mb_max: Option<f64>,
+    /// For as long as credits last.
+    pub burst_mb: Option<f64>,
+    /// The same for each GiB, up to `burst_mb`.
+    pub burst_mb_per_gib: Option<f64>,
+    /// Whether the limits follow from the size alone.
+    pub default_for_size: bool,
+    /// Limits by size, where a formula does not give them: of the first that is as large.
+    pub tiers: Vec<Tier>,
+    /// Address of the text that has the figures.
+    pub source: String,
+}
+
+/// Limits up to a size.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Tier {
+    /// As the provider calls it.
+    pub name: Option<String>,
+    /// Largest size.
+    pub gib: f64,
+    /// I/Os a second.
+    pub iops: Option<f64>,
+    /// MB/s.
+    pub mb: Option<f64>,
+    /// With credits.
+    pub burst_iops: Option<f64>,
+    /// With credits.
+    pub burst_mb: Option<f64>,
+}
+
+/// What a new drive reached in a review, in MB/s (10⁶).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Review {
+    /// Maker and product.
+    pub product: String,
+    /// Capacity as sold, in GB.
+    pub gb: Option<f64>,
+    /// Its link.
+    pub link: Option<Link>,
+    /// Its cells, or how a disk records.
+    pub medium: Option<Medium>,
+    /// Where it keeps its map.
+    pub memory: Option<Memory>,
+    /// Rotation of a hard disk.
+    pub rpm: Option<u32>,
+    /// A USB stick rather than an SSD in a case.
+    #[serde(default)]
+    pub stick: bool,
+    /// Its rated reads.
+    pub rated_read: Option<f64>,
+    /// Its rated writes.
+    pub rated_write: Option<f64>,
+    /// What it was measured with.
+    pub tool: Option<String>,
+    /// Sequential reads.
+    pub read: Option<f64>,
+    /// Sequential writes.
+    pub write: Option<f64>,
+    /// Random reads of 4 KiB at queue depth 1.
+    pub read_q1: Option<f64>,
+    /// Random writes of 4 KiB at queue depth 1.
+    pub write_q1: Option<f64>,
+    /// Address of the text that has the figures.
+    pub source: String,
+}

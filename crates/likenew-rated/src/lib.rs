@@ -1,0 +1,125 @@
+//! What drives that were sold are rated for, and what is usual for drives of their kind: from `catalog/rated`, where every
+//! figure has a source. It looks up and compares; whether a drive is slow is decided elsewhere.
+
+mod book;
+mod class;
+#[cfg(test)]
+mod reading;
+mod volume;
+
+use std::sync::OnceLock;
+
+use likenew_core::facts::Drive;
+use wildmatch::WildMatch;
+
+pub use book::{Book, Link, Medium, Memory, Product, RatedDrive, Review, Volume};
+pub use class::{Class, Figure, Usual, usual};
+pub use volume::{Limits, volumes};
+
+/// Share by which the capacity that a drive reports may differ from the one it is sold with: overclocked, partly hidden or counted
+/// in another unit it is another drive.
+const CAPACITY: f64 = 0.01;
+/// The same of sticks and cards, whose makers count part of the spare flash.
+const CAPACITY_OF_STICKS: f64 = 0.1;
+/// Characters of a model that SCSI reports (INQUIRY, SPC-4), where a system shows no more of an ATA drive.
+const INQUIRY: usize = 16;
+
+/// All files of `catalog/rated`.
+pub fn book() -> &'static Book {
+    static BOOK: OnceLock<Book> = OnceLock::new();
+    BOOK.get_or_init(|| {
+        postcard::from_bytes(include_bytes!(concat!(env!("OUT_DIR"), "/rated.bin")))
+            .expect("it was written by the same build")
+    })
+}
+
+/// A drive of one capacity, and its product.
+#[derive(Clone, Copy, Debug)]
+pub struct Rated {
+    /// What is common to all capacities.
+    pub product: &'static Product,
+    /// What is rated for this one.
+    pub drive: &'static RatedDrive,
+}
+
+impl Rated {
+    /// Address of the text that has the figures.
+    pub fn source(&self) -> &'static str {
+        self.drive.source.as_ref().unwrap_or(&self.product.source)
+    }
+
+    /// Whether a capacity in bytes is this one's; a line without capacity is for all.
+    fn is_as_large(&self, capacity_bytes: Option<u64>) -> bool {
+        let (Some(gb), Some(bytes)) = (self.drive.gb, capacity_bytes) else { return true };
+        let is_stick = matches!(self.product.link, Some(Link::Sd | Link::Emmc)) || self.product.stick;
+        let tolerance = if is_stick { CAPACITY_OF_STICKS } else { CAPACITY };
+        (bytes as f64 / (gb * 1e9) - 1.0).abs() <= tolerance
+    }
+}
+
+/// A drive with what its model may be.
+struct Line {
+    rated: Rated,
+    patterns: Vec<(String, WildMatch)>,
+}
+
+/// Every drive, in the order of the files.
+fn lines() -> &'static [Line] {
+    static LINES: OnceLock<Vec<Line>> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let of = |pattern: &str| (book::plain(pattern), WildMatch::new(&book::plain(pattern)));
+        all().map(|rated| Line { rated, patterns: rated.drive.patterns().map(of).collect() }).collect()
+    })
+}
+
+/// Every drive with its product.
+fn all() -> impl Iterator<Item = Rated> {
+    let drives = |product: &'static Product| product.drives.iter().map(move |drive| Rated { product, drive });
+    book().products.iter().flat_map(drives)
+}
+
+/// The drives whose model this may be, of any capacity.
+fn named(model: &str) -> Vec<Rated> {
+    let model = book::plain(model);
+    let is_it = |line: &&Line| line.patterns.iter().any(|(_, pattern)| pattern.matches(&model));
+    lines().iter().filter(is_it).map(|line| line.rated).collect()
+}
+
+/// The drive that reports this model and capacity; `None` where none does, or more than one. A line without a capacity is for those
+/// that no other line has.
+pub fn by_reported_model(model: &str, capacity_bytes: Option<u64>) -> Option<Rated> {
+    let named = named(model);
+    let of_size = named.iter().filter(|of| of.drive.gb.is_some() && of.is_as_large(capacity_bytes));
+    match (only(of_size), named.is_empty()) {
+        (Some(rated), _) => rated.ok().copied(),
+        (None, false) => only(named.iter().filter(|of| of.drive.gb.is_none()))?.ok().copied(),
+        (None, true) if model.len() == INQUIRY => by_inquiry(model, capacity_bytes?),
+        (None, true) => None,
+    }
+}
+
+/// The one and only; an error where there are more.
+fn only<T>(mut of: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
+    let first = of.next()?;
+    Some(if of.next().is_none() { Ok(first) } else { Err(()) })
+}
+
+/// By the first characters of a model, where these and the capacity leave one.
+fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
+    let first = book::plain(model);
+    let begins = |line: &&Line| line.patterns.iter().any(|(pattern, _)| pattern.starts_with(&first));
+    let found = lines().iter().filter(begins).map(|line| line.rated);
+    only(found.filter(|of| of.drive.gb.is_some() && of.is_as_large(Some(capacity_bytes))))?.ok()
+}
+
+/// The rated drive behind these facts: of a real one whose model and capacity are known, and no hypervisor's or cloud's.
+pub fn of_drive(drive: &Drive) -> Option<Rated> {
+    let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
+    if is_virtual || drive.cloud.is_some() {
+        return None;
+    }
+    by_reported_model(drive.identity.model.value()?, drive.identity.capacity_bytes.get())
+}
+
+#[cfg(test)]
+mod tests;

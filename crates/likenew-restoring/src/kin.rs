@@ -1,0 +1,106 @@
+//! What is known of drives like this one: its model's rated speeds, what new drives of its class reach, and the limits of a cloud
+//! volume of its size. It follows from facts alone, so that an earlier run is judged by what is known today.
+
+use likenew_core::facts::{Drive, Facts};
+use likenew_diagnosis::{Metric, Origin, Reference};
+use likenew_rated::{Class, Figure, Limits, Rated, Usual, of_drive, usual, volumes};
+
+/// Share of a rated speed of a hard disk from which it is healthy: it is rated on its outer tracks, and the inner ones hold half as
+/// much. Less than half, because files are not in one piece.
+const INNER_TRACKS: f64 = 0.4;
+
+/// Models from which the slowest of them is the slowest of its class. Chosen: rated figures of SSDs and hard disks come from whole
+/// product lines, and a class has dozens of these.
+const MODELS_OF_A_CLASS: usize = 30;
+
+/// How near to a limit a value is to have been held by it, as a share. Chosen: limits are kept to a few percent.
+const AT_LIMIT: f64 = 0.07;
+
+/// What is known of drives like this one.
+#[derive(Debug, Default)]
+pub(crate) struct Kin {
+    /// The model.
+    pub(crate) rated: Option<Rated>,
+    /// Values of new drives of its class.
+    pub(crate) usual: Vec<(Metric, Usual)>,
+    /// What it may be limited to, if it is a volume of a cloud.
+    pub(crate) volumes: Vec<Limits>,
+}
+
+const FIGURES: [(Metric, Figure); 4] = [
+    (Metric::SequentialRead, Figure::Read),
+    (Metric::SequentialWrite, Figure::Write),
+    (Metric::RandomRead, Figure::SmallRead),
+    (Metric::RandomWrite, Figure::SmallWrite),
+];
+
+impl Kin {
+    /// Of the one drive at the bottom, where its own speed shows through.
+    pub(crate) fn new(facts: Option<&Facts>) -> Self {
+        let Some(facts) = facts else { return Self::default() };
+        if let [Drive { cloud: Some(_), identity, .. }] = facts.drives.as_slice() {
+            let volumes = identity.model.value().zip(identity.capacity_bytes.get());
+            let volumes = volumes.map_or_else(Vec::new, |(model, bytes)| self::volumes(model, bytes));
+            return Self { volumes, ..Self::default() };
+        }
+        let Some(drive) = facts.plain_drive() else { return Self::default() };
+        let class = Class::of_drive(drive);
+        let capacity = drive.identity.capacity_bytes.get();
+        // Where on a disk is written is not known, and its inner tracks hold half as much as those that are rated.
+        let is_disk_write = |figure| matches!((class, figure), (Some(Class::Disk { .. }), Figure::Write));
+        let of = |(metric, figure)| {
+            let class = class.filter(|_| !is_disk_write(figure))?;
+            Some((metric, usual(class, capacity, figure)?))
+        };
+        Self {
+            rated: of_drive(drive),
+            usual: FIGURES.into_iter().filter_map(of).collect(),
+            volumes: Vec::new(),
+        }
+    }
+
+    /// Rated speeds, and what the slowest new drive of the class reaches.
+    pub(crate) fn references(&self) -> Vec<Reference> {
+        let rated = self.rated.into_iter().flat_map(|rated| {
+            let is_disk = rated.product.rpm.is_some();
+            let read = rated.drive.read;
+            let write = rated.drive.write.or(read.filter(|_| is_disk));
+            [(Metric::SequentialRead, read), (Metric::SequentialWrite, write)].into_iter().filter_map(
+                move |(metric, mb)| {
+                    let least = is_disk.then_some(INNER_TRACKS);
+                    Some(Reference { least, ..Reference::new(metric, Origin::Advertised, mb? * 1e6) })
+                },
+            )
+        });
+        // Few models, such as those of sticks in a review, are not all that a class has.
+        let whole = self.usual.iter().filter(|(_, usual)| usual.values.len() >= MODELS_OF_A_CLASS);
+        let of_class = whole.filter_map(|(metric, usual)| {
+            let is_disk = matches!(usual.class, Class::Disk { .. });
+            let slowest = usual.least * if is_disk { INNER_TRACKS } else { 1.0 };
+            let is_sequential = matches!(metric, Metric::SequentialRead | Metric::SequentialWrite);
+            let median = usual.median();
+            let reference =
+                Reference { least: Some(slowest / median), ..Reference::new(*metric, Origin::Class, median) };
+            is_sequential.then_some(reference)
+        });
+        rated.chain(of_class).collect()
+    }
+
+    /// The types of volumes that are limited to what was measured: the most I/Os and bytes a second.
+    pub(crate) fn held_by(&self, iops: Option<f64>, bytes_per_s: Option<f64>) -> Vec<&'static str> {
+        let is_at = |measured: Option<f64>, limits: [Option<f64>; 2]| {
+            let near = |limit: f64| measured.is_some_and(|value| (value / limit - 1.0).abs() <= AT_LIMIT);
+            limits.into_iter().flatten().any(near)
+        };
+        let holds = |of: &&Limits| {
+            is_at(iops, [of.iops, of.burst_iops])
+                || is_at(bytes_per_s, [of.bytes_per_s, of.burst_bytes_per_s])
+        };
+        self.volumes.iter().filter(holds).map(|of| of.name).collect()
+    }
+
+    /// Of a metric.
+    pub(crate) fn usual(&self, metric: Metric) -> Option<&Usual> {
+        self.usual.iter().find(|(of, _)| *of == metric).map(|(_, usual)| usual)
+    }
+}
