@@ -224,7 +224,7 @@ fn check(drive: &DriveHistory, at: usize) -> Value {
     })
 }
 
-fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     serde_json::to_string_pretty(value).expect("these are plain values") + "\n"
 }
 

@@ -15,6 +15,7 @@ mod error;
 mod indexed_run;
 mod location;
 pub mod metrics;
+mod peers;
 mod queries;
 mod sync;
 mod wording;
@@ -24,5 +25,6 @@ pub use drive_history::{Change, DriveHistory, MetricHistory, drive_json, drives_
 pub use error::HistoryError;
 pub use indexed_run::{MetricValue, Problem};
 pub use location::Location;
+pub use peers::{PEERS_LEAST, Peers, Place, peers, peers_json};
 pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};
 pub use sync::Update;

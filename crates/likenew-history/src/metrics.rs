@@ -11,6 +11,7 @@ use crate::database::History;
 use crate::drive_history::{Change, DriveHistory, MetricHistory};
 use crate::error::HistoryError;
 use crate::indexed_run::MetricValue;
+use crate::peers::{Place, peers};
 use crate::queries::{Check, Page};
 use jiff::Timestamp;
 use likenew_core::findings::Answer;
@@ -108,6 +109,7 @@ pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
     families.push(of_causes(fleet));
     families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
     families.extend(of_changes(fleet));
+    families.extend(of_peers(fleet));
     families
 }
 
@@ -251,6 +253,28 @@ fn of_changes(fleet: &Fleet) -> [Family; 4] {
         changes("drive_change_high", RATIO, wording::CHANGE_HIGH, |change| Some(change.high)),
         changes("drive_change_timestamp", SECONDS, wording::CHANGE_TIMESTAMP, |change| {
             seconds(&change.since)
+        }),
+    ]
+}
+
+/// Each drive beside others of its model.
+fn of_peers(fleet: &Fleet) -> [Family; 3] {
+    let all = peers(fleet.drives.values());
+    let family = |name: &str, unit, help: &str, value: fn(&Place) -> Option<f64>| {
+        let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
+            let places = all.iter().filter(|of| std::ptr::eq(of.drive, drive)).flat_map(|of| &of.places);
+            places.filter_map(move |place| {
+                let metric = vec![("metric", place.metric.clone())];
+                Some(([drive_labels(host, key, drive), metric].concat(), value(place)?))
+            })
+        });
+        Family { samples: samples.collect(), ..empty(name, unit, help, DRIVE_METRIC) }
+    };
+    [
+        family("drive_peers", None, wording::PEERS, |place| Some(place.peers as f64)),
+        family("drive_peers", Some(RATIO), wording::PEERS_RATIO, |place| Some(place.ratio)),
+        family("drive_below_peers", None, wording::BELOW_PEERS, |place| {
+            place.is_slow.map(|is_slow| f64::from(u8::from(is_slow)))
         }),
     ]
 }

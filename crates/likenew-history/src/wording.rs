@@ -48,6 +48,10 @@ pub(crate) mod metrics {
         "The metric's level since its last lasting change, over the level before";
     pub(crate) const CHANGE_LOW: &str = "Lower end of the 95% interval of the last lasting change";
     pub(crate) const CHANGE_HIGH: &str = "Upper end of the 95% interval of the last lasting change";
+    pub(crate) const PEERS: &str = "Other drives of its model whose last check measured the metric";
+    pub(crate) const PEERS_RATIO: &str = "The metric over the median of other drives of its model";
+    pub(crate) const BELOW_PEERS: &str =
+        "1 while the metric is slower than other drives of its model are among themselves, 0 while it is not";
     pub(crate) const CHANGE_TIMESTAMP: &str = "When the last lasting change of the metric was first measured";
 
     /// What a metric of a check is called in a sentence.

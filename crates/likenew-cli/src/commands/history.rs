@@ -12,7 +12,7 @@ use likenew_archive::Archive;
 use likenew_history::metrics::{Attempt, Fleet};
 use likenew_history::{
     DamagedRun, DriveHistory, DriveRow, History as Index, HistoryError, KeptRuns, Location, MetricHistory,
-    Page, drive_json, drives_json,
+    Page, Peers, drive_json, drives_json, peers, peers_json,
 };
 
 use super::Command;
@@ -28,6 +28,9 @@ pub(crate) struct History {
     /// A drive: the target as it was checked, or the beginning of its key [default: all drives]
     #[arg(value_name = "TARGET|DRIVE")]
     drive: Option<String>,
+    /// Compare each drive with others of its model, by their last checks
+    #[arg(long)]
+    peers: bool,
     /// Forget the index, and read all run folders again
     #[arg(long, help_heading = ARCHIVE)]
     rebuild: bool,
@@ -42,7 +45,7 @@ pub(crate) struct History {
     #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
     json: Option<PathBuf>,
     /// Write metrics of all drives for Prometheus to FILE.prom, as node_exporter reads it, or to standard output with -
-    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "details", "json"])]
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "peers", "details", "json"])]
     openmetrics: Option<PathBuf>,
 }
 
@@ -75,6 +78,9 @@ impl Command for History {
             write_metrics(&mut history, &[], path)?;
             return Ok(Exit::Fine);
         }
+        if self.peers {
+            return show_peers(&self, &mut history);
+        }
         match &self.drive {
             Some(typed) => show_drive(&self, &mut history, typed),
             None => show_all(&self, &mut history),
@@ -98,6 +104,49 @@ fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
     }
     output::print(&drives_screen(&drives, total, &damaged, command.details))?;
     Ok(Exit::Fine)
+}
+
+/// All drives among others of their models, or one.
+fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
+    let typed = command.drive.as_deref();
+    let chosen = typed.map(|typed| find(history, typed)).transpose()?;
+    if let (Some(typed), Some([])) = (typed, chosen.as_deref()) {
+        return Err(Failure::Usage(wording::unknown_drive(typed)));
+    }
+    let rows = history.drives(ALL)?;
+    let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
+    let mut all = peers(&drives);
+    all.retain(|of| chosen.as_ref().is_none_or(|chosen| chosen.contains(&of.drive.drive)));
+    if let Some(path) = &command.json {
+        output::write_to(path, &peers_json(&all))?;
+    } else {
+        output::print(&peers_screen(&all, command.details || typed.is_some()))?;
+    }
+    Ok(if all.iter().any(|of| of.slowest().is_some()) { Exit::Problem } else { Exit::Fine })
+}
+
+/// The slow ones first, each with its slowest metric; with `details` every drive with all of its metrics.
+fn peers_screen(all: &[Peers<'_>], details: bool) -> String {
+    let mut sorted: Vec<&Peers<'_>> = all.iter().collect();
+    sorted.sort_by(|one, other| {
+        let ratio = |of: &Peers<'_>| of.slowest().map_or(f64::INFINITY, |place| place.ratio);
+        ratio(one).total_cmp(&ratio(other))
+    });
+    let mut text = String::new();
+    for of in sorted {
+        let name = wording::drive(&of.drive.drive);
+        if let Some(slowest) = of.slowest() {
+            let _ = writeln!(text, "✗ {name}");
+            let _ = writeln!(text, "    {}", wording::place(slowest));
+        } else if details {
+            let _ = writeln!(text, "{} {name}", wording::peers_sign(of));
+        }
+        let others = of.places.iter().filter(|place| details && Some(*place) != of.slowest());
+        for place in others {
+            let _ = writeln!(text, "    {}", wording::place(place));
+        }
+    }
+    text + &wording::peers_total(all) + "\n"
 }
 
 fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exit> {

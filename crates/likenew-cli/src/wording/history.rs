@@ -1,11 +1,14 @@
 //! Sentences about drives over time.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use likenew_core::quantity::{Iops, Rate, Share, Size, SpeedChange, with_change_range};
+use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, with_change_range, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Number;
-use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory};
+use likenew_history::{
+    Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, PEERS_LEAST, Peers, Place,
+};
 
 /// Metrics of a check: as a sentence begins with them, and the two lines above their column.
 const METRICS: [(&str, &str, [&str; 2]); 6] = [
@@ -96,6 +99,61 @@ pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
     let mut letters = sentence.chars();
     let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
     format!("{sign} {first}{}.", letters.as_str())
+}
+
+/// "sequential reads are slower than of 46 of 47 others: 0.61× their median (0.55–0.68)".
+pub(crate) fn place(place: &Place) -> String {
+    let metric = metric_name(&place.metric);
+    let (faster, peers) = (Number(place.faster as f64), Number(place.peers as f64));
+    let ratio = match place.interval {
+        Some((low, high)) => with_range(Factor(place.ratio), Factor(low), Factor(high)),
+        None => Factor(place.ratio).to_string(),
+    };
+    let value = match place.unit.as_str() {
+        "1/s" => Iops(place.value).to_string(),
+        _ => Rate(place.value).to_string(),
+    };
+    match place.is_slow {
+        None => format!("{metric}: {value}, {ratio} of their median; {peers} others are too few to judge by"),
+        Some(_) => {
+            format!("{metric}: {value}, slower than {faster} of {peers} others, {ratio} of their median")
+        }
+    }
+}
+
+/// What a drive is among others, where it is not slow.
+pub(crate) fn peers_sign(of: &Peers<'_>) -> &'static str {
+    if of.places.iter().any(|place| place.is_slow.is_some()) { "✓" } else { "?" }
+}
+
+/// The line below drives among others.
+pub(crate) fn peers_total(all: &[Peers<'_>]) -> String {
+    let is_judged = |of: &&Peers<'_>| of.count() >= PEERS_LEAST;
+    let (judged, slow) =
+        (all.iter().filter(is_judged).count(), all.iter().filter(|of| of.slowest().is_some()).count());
+    let few = all.len() - judged;
+    let models: BTreeSet<_> =
+        all.iter().filter(is_judged).filter_map(|of| of.drive.drive.model.as_deref()).collect();
+    let number = |of: usize| Number(of as f64);
+    let rest = match few {
+        0 => String::new(),
+        _ => format!(" {} have fewer than {PEERS_LEAST} others of their model.", number(few)),
+    };
+    let verdict = match (judged, slow) {
+        (0, _) => "? No drive has enough others of its model to be compared with.".to_owned(),
+        (_, 0) => format!(
+            "✓ {} drives of {} models: none is slower than the others.",
+            number(judged),
+            number(models.len())
+        ),
+        (_, _) => format!(
+            "{} of {} drives of {} models are slower than the others.",
+            number(slow),
+            number(judged),
+            number(models.len())
+        ),
+    };
+    verdict + &rest
 }
 
 pub(crate) fn no_change(checks: usize, has_metrics: bool) -> String {

@@ -4,7 +4,7 @@ use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
 use likenew_archive::Archive;
-use likenew_history::{History, HistoryError, Location, Page};
+use likenew_history::{DriveHistory, History, HistoryError, Location, Page, peers};
 
 use crate::engines::Server;
 use crate::support::{Run, Runs, everything};
@@ -84,6 +84,41 @@ fn a_server_that_serializes_and_has_few_places_loses_no_run() {
     let Some(server) = Server::start_with(&SETTINGS) else { return };
     let hosts: Vec<Runs> = (0..HOSTS / 4).map(host_runs).collect();
     report_at_once(&server.location(), &hosts);
+}
+
+/// Two of sixty drives of one model are slow.
+#[test]
+fn two_slow_drives_among_sixty_are_found_and_no_other() {
+    const SLOW: [usize; 2] = [17, 41];
+    let Some(server) = Server::start() else { return };
+    let location = server.location();
+    for host in 0..60 {
+        let runs = Runs::new();
+        // A few percent of scatter that repeats.
+        let scatter = 1.0 + ((host * 37 % 60) as f64 - 29.5) / 500.0;
+        let read = 5e8 * scatter * if SLOW.contains(&host) { 0.6 } else { 1.0 };
+        runs.put(&Run::new(0, &format!("{host:08x}"), read));
+        report(&location, host, &runs).unwrap();
+    }
+    let mut history = History::open(&location, Archive::new(Runs::new().root()), "reader").unwrap();
+    let rows = history.drives(Page { offset: 0, rows: u32::MAX }).unwrap();
+    let drives: Vec<DriveHistory> = rows
+        .into_iter()
+        .map(|row| {
+            let checks = history.checks(&row).unwrap();
+            DriveHistory::new(row, checks)
+        })
+        .collect();
+    let all = peers(&drives);
+    assert_eq!(all.len(), 60);
+    let slow: Vec<_> = all.iter().filter_map(|of| Some((of.drive, of.slowest()?))).collect();
+    assert_eq!(slow.len(), SLOW.len(), "{slow:#?}");
+    for (drive, place) in slow {
+        assert!((place.ratio - 0.6).abs() < 0.05 && place.peers == 59 && place.faster >= 58, "{place:?}");
+        assert!(place.interval.is_some_and(|(low, high)| low <= place.ratio && place.ratio <= high));
+        let host = history.machine_of(&drive.drive.archive).to_owned();
+        assert!(SLOW.iter().any(|of| host == format!("host-{of:03}")), "{host}");
+    }
 }
 
 /// One archive that several programs index, while the server ends their sessions.
