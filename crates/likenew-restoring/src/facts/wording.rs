@@ -430,6 +430,17 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_product_is_said_as_an_owner_knows_it() {
+        let of = |model: &str, bytes| likenew_rated::by_reported_model(model, Some(bytes)).unwrap();
+        let answer = product("nvme0n1", of("SAMSUNG MZVLB512HAJQ-00000", 512_110_190_592));
+        assert!(answer.answer.starts_with("nvme0n1 is Samsung PM981: PCIe 3.0 ×4"), "{}", answer.answer);
+        assert!(answer.answer.contains("; rated 3,000 MB/s read, 1,800 MB/s write"), "{}", answer.answer);
+        assert!(answer.evidence[0].starts_with("http"), "{:?}", answer.evidence);
+        let disk = product("sda", of("ST1000DM003-1ER162", 1_000_204_886_016));
+        assert!(disk.answer.contains("7,200 rpm; rated 210 MB/s read"), "{}", disk.answer);
+    }
+
+    #[test]
     fn the_summary_says_health_and_what_stands_out() {
         let sound = sound();
         assert_eq!(
