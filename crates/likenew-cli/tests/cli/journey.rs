@@ -75,3 +75,38 @@ fn journey_through_every_command() {
     let taken: BTreeSet<String> = STEPS.iter().map(|step| step.0[0].to_owned()).chain(shown).collect();
     assert_eq!(taken, commands(&sandbox), "a command is not on the way");
 }
+
+/// Each command that measures, with what keeps its dry run short.
+const PLANNED: [&[&str]; 16] = [
+    &["age"],
+    &["apps"],
+    &["bench"],
+    &["cache"],
+    &["check"],
+    &["data"],
+    &["endure", "--fills", "1", "--op", "write"],
+    &["facts"],
+    &["fill"],
+    &["model", "--op", "read"],
+    &["recondition"],
+    &["surface"],
+    &["sweep"],
+    &["trim"],
+    &["verify"],
+    &["xray"],
+];
+
+/// A plan that was printed is a plan that is taken, whatever is fitted to its target on the way.
+#[test]
+fn what_a_command_prints_as_its_plan_can_be_run() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.work().join("folder")).unwrap();
+    for (command, target) in
+        PLANNED.iter().flat_map(|command| [(command, "sim:tiny-flash"), (command, "folder")])
+    {
+        let plan = sandbox.run(&[*command, &[target, "--plan"][..]].concat()).code(0).stdout();
+        assert!(plan.contains(&format!("procedure = \"{}\"", command[0])), "{plan}");
+        std::fs::write(sandbox.work().join("printed.toml"), &plan).unwrap();
+        sandbox.run(&["run", "printed.toml", "--estimate"]).code(0);
+    }
+}
