@@ -142,7 +142,8 @@ struct Simulation {
     is_in_a_file_system: bool,
 }
 
-/// Of a real drive whose model is in the catalog: the simulated drive of that model. Its indicators only excuse what the real drive shows, so they are used in a folder, too.
+/// Of a real drive whose model is in the catalog: the simulated drive of that model. Its indicators only excuse what the real drive
+/// shows, so they are used in a folder, too.
 fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulation {
     let CatalogDrive { catalog_match, simulation, is_in_a_file_system } = known;
     check.catalog_match = Some(catalog_match);

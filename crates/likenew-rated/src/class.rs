@@ -92,12 +92,11 @@ impl Class {
     /// Of a drive: that of its product, else by what the system reports. `None` for a drive of a hypervisor or a cloud, and where
     /// too little is known.
     pub fn of_drive(drive: &Drive) -> Option<Self> {
+        if !drive.is_real() {
+            return None;
+        }
         if let Some(rated) = of_drive(drive) {
             return Self::of_product(rated.product);
-        }
-        let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
-        if is_virtual || drive.cloud.is_some() {
-            return None;
         }
         let own = drive.link.hops.first();
         let line = own.and_then(line_bits);

@@ -14,7 +14,7 @@ use wildmatch::WildMatch;
 
 pub use book::{Book, Link, Medium, Memory, Product, RatedDrive, Review, Volume};
 pub use class::{Class, Figure, Usual, usual};
-pub use volume::{Limits, volumes};
+pub use volume::{LimitKind, Limits, volumes};
 
 /// Share by which the capacity that a drive reports may differ from the one it is sold with: overclocked, partly hidden or counted
 /// in another unit it is another drive.
@@ -112,13 +112,10 @@ fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     only(found.filter(|of| of.drive.gb.is_some() && of.is_as_large(Some(capacity_bytes))))?.ok()
 }
 
-/// The rated drive behind these facts: of a real one whose model and capacity are known, and no hypervisor's or cloud's.
+/// The rated drive behind these facts; none of a hypervisor's or a cloud's.
 pub fn of_drive(drive: &Drive) -> Option<Rated> {
-    let is_virtual = drive.identity.virtual_by.value().is_some_and(Option::is_some);
-    if is_virtual || drive.cloud.is_some() {
-        return None;
-    }
-    by_reported_model(drive.identity.model.value()?, drive.identity.capacity_bytes.get())
+    let model = drive.identity.model.value().filter(|_| drive.is_real())?;
+    by_reported_model(model, drive.identity.capacity_bytes.get())
 }
 
 #[cfg(test)]

@@ -242,10 +242,17 @@ fn a_volume_is_limited_by_its_size() {
         volumes(model, gib << 30).into_iter().find(|of| of.name == name).unwrap()
     };
     let gp2 = of("Amazon Elastic Block Store", 100, "Amazon EBS gp2");
-    assert_eq!((gp2.iops, gp2.burst_iops, gp2.follows_from_size), (Some(300.0), Some(3000.0), true));
+    assert_eq!((gp2.iops, gp2.burst_iops, gp2.kind), (Some(300.0), Some(3000.0), LimitKind::OfSize));
     assert_eq!(of("Amazon Elastic Block Store", 8, "Amazon EBS gp2").iops, Some(100.0));
     let large = of("Amazon Elastic Block Store", 8000, "Amazon EBS gp2");
     assert_eq!((large.iops, large.burst_iops), (Some(16000.0), None), "what it may always do is no burst");
-    assert_eq!(of("Amazon Elastic Block Store", 100, "Amazon EBS gp3").iops, Some(3000.0));
+    let gp3 = of("Amazon Elastic Block Store", 100, "Amazon EBS gp3");
+    assert_eq!((gp3.iops, gp3.kind), (Some(3000.0), LimitKind::Least));
+    let io1 = of("Amazon Elastic Block Store", 100, "Amazon EBS io1");
+    assert_eq!(
+        (io1.iops, io1.kind),
+        (Some(5000.0), LimitKind::Most),
+        "what can be bought is not what it has"
+    );
     assert!(volumes("Samsung SSD 970 EVO Plus 1TB", 1 << 40).is_empty());
 }

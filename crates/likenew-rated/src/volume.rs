@@ -4,6 +4,17 @@ use wildmatch::WildMatch;
 
 use crate::book::{self, Volume, plain};
 
+/// What limits say of a volume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitKind {
+    /// Its size alone decides.
+    OfSize,
+    /// It has at least as much; more may have been bought.
+    Least,
+    /// It has what was bought, and this is the most of that.
+    Most,
+}
+
 /// What a volume of one type is limited to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limits {
@@ -17,8 +28,8 @@ pub struct Limits {
     pub burst_iops: Option<f64>,
     /// Bytes a second while credits last.
     pub burst_bytes_per_s: Option<f64>,
-    /// Whether the size alone decides, and nothing can be bought beside it.
-    pub follows_from_size: bool,
+    /// How certain that is.
+    pub kind: LimitKind,
     /// Address of the text that has the figures.
     pub source: &'static str,
 }
@@ -60,7 +71,13 @@ fn limits(volume: &'static Volume, gib: f64) -> Limits {
         bytes_per_s: mb.map(|mb| mb * 1e6),
         burst_iops: beyond(of_tier(|tier| tier.burst_iops).or(volume.burst_iops), iops),
         burst_bytes_per_s: burst_mb.map(|mb| mb * 1e6),
-        follows_from_size: volume.default_for_size,
+        kind: if volume.default_for_size {
+            LimitKind::OfSize
+        } else if volume.iops_base.is_some() || volume.mb_base.is_some() {
+            LimitKind::Least
+        } else {
+            LimitKind::Most
+        },
         source: &volume.source,
     }
 }

@@ -126,9 +126,6 @@ fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
 
 /// What a drive was sold as, and what its class reaches.
 fn product(drive: &Drive) -> Option<Answer> {
-    if !drive.is_real() {
-        return None;
-    }
     if let Some(rated) = of_drive(drive) {
         return Some(wording::product(&drive.name, rated));
     }

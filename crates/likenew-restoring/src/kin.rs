@@ -3,7 +3,7 @@
 
 use likenew_core::facts::{Drive, Facts};
 use likenew_diagnosis::{Metric, Origin, Reference};
-use likenew_rated::{Class, Figure, Limits, Rated, Usual, of_drive, usual, volumes};
+use likenew_rated::{Class, Figure, LimitKind, Limits, Rated, Usual, of_drive, usual, volumes};
 
 /// Share of a rated speed of a hard disk from which it is healthy: it is rated on its outer tracks, and the inner ones hold half as
 /// much. Less than half, because files are not in one piece.
@@ -86,15 +86,19 @@ impl Kin {
         rated.chain(of_class).collect()
     }
 
-    /// The types of volumes that are limited to what was measured: the most I/Os and bytes a second.
+    /// The types of volumes that reach one of their limits in what was measured, and go beyond none: the most I/Os and bytes a
+    /// second.
     pub(crate) fn held_by(&self, iops: Option<f64>, bytes_per_s: Option<f64>) -> Vec<&'static str> {
-        let is_at = |measured: Option<f64>, limits: [Option<f64>; 2]| {
-            let near = |limit: f64| measured.is_some_and(|value| (value / limit - 1.0).abs() <= AT_LIMIT);
-            limits.into_iter().flatten().any(near)
-        };
+        let over = |measured: Option<f64>, limit: Option<f64>| Some(measured? / limit?);
         let holds = |of: &&Limits| {
-            is_at(iops, [of.iops, of.burst_iops])
-                || is_at(bytes_per_s, [of.bytes_per_s, of.burst_bytes_per_s])
+            let ios = [over(iops, of.iops), over(iops, of.burst_iops)];
+            let bytes = [over(bytes_per_s, of.bytes_per_s), over(bytes_per_s, of.burst_bytes_per_s)];
+            let is_at = |ratio: &f64| (ratio - 1.0).abs() <= AT_LIMIT;
+            let is_beyond = |ratios: [Option<f64>; 2]| {
+                ratios.into_iter().flatten().reduce(f64::min).is_some_and(|ratio| ratio > 1.0 + AT_LIMIT)
+            };
+            let reaches = ios.iter().chain(&bytes).flatten().any(is_at);
+            of.kind != LimitKind::Most && reaches && !is_beyond(ios) && !is_beyond(bytes)
         };
         self.volumes.iter().filter(holds).map(|of| of.name).collect()
     }

@@ -1,6 +1,5 @@
 //! Sentences about drives over time.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, with_change_range, with_range};
@@ -101,7 +100,7 @@ pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
     format!("{sign} {first}{}.", letters.as_str())
 }
 
-/// "sequential reads are slower than of 46 of 47 others: 0.61× their median (0.55–0.68)".
+/// `sequential reads: 300 MB/s, slower than 46 of 47 others, 0.61× (0.55–0.68) of their median`.
 pub(crate) fn place(place: &Place) -> String {
     let metric = metric_name(&place.metric);
     let (faster, peers) = (Number(place.faster as f64), Number(place.peers as f64));
@@ -128,32 +127,16 @@ pub(crate) fn peers_sign(of: &Peers<'_>) -> &'static str {
 
 /// The line below drives among others.
 pub(crate) fn peers_total(all: &[Peers<'_>]) -> String {
-    let is_judged = |of: &&Peers<'_>| of.count() >= PEERS_LEAST;
-    let (judged, slow) =
-        (all.iter().filter(is_judged).count(), all.iter().filter(|of| of.slowest().is_some()).count());
-    let few = all.len() - judged;
-    let models: BTreeSet<_> =
-        all.iter().filter(is_judged).filter_map(|of| of.drive.drive.model.as_deref()).collect();
-    let number = |of: usize| Number(of as f64);
-    let rest = match few {
-        0 => String::new(),
-        _ => format!(" {} have fewer than {PEERS_LEAST} others of their model.", number(few)),
-    };
-    let verdict = match (judged, slow) {
-        (0, _) => "? No drive has enough others of its model to be compared with.".to_owned(),
-        (_, 0) => format!(
-            "✓ {} drives of {} models: none is slower than the others.",
-            number(judged),
-            number(models.len())
-        ),
-        (_, _) => format!(
-            "{} of {} drives of {} models are slower than the others.",
-            number(slow),
-            number(judged),
-            number(models.len())
-        ),
-    };
-    verdict + &rest
+    let judged = all.iter().filter(|of| of.count() >= PEERS_LEAST).count();
+    let slow = all.iter().filter(|of| of.slowest().is_some()).count();
+    let [total, slow_text, judged_text] = [all.len(), slow, judged].map(|of| Number(of as f64));
+    let compared =
+        format!("{judged_text} of {total} drives have {PEERS_LEAST} others of their model or more");
+    match (judged, slow) {
+        (0, _) => format!("? No drive has {PEERS_LEAST} others of its model, so none can be called slow."),
+        (_, 0) => format!("✓ {compared}; none is slower than the others."),
+        _ => format!("{compared}; slower than the others: {slow_text}."),
+    }
 }
 
 pub(crate) fn no_change(checks: usize, has_metrics: bool) -> String {
@@ -280,6 +263,30 @@ pub(crate) fn solved(summary: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_place_says_how_many_are_faster_and_by_how_much() {
+        let slow = Place {
+            metric: "sequential_read".into(),
+            unit: "bytes/s".into(),
+            value: 300e6,
+            peers: 47,
+            faster: 46,
+            ratio: 0.61,
+            interval: Some((0.55, 0.68)),
+            is_slow: Some(true),
+        };
+        assert_eq!(
+            place(&slow),
+            "sequential reads: 300 MB/s, slower than 46 of 47 others, 0.610× (0.550–0.680) of their median"
+        );
+        let few = Place { peers: 3, faster: 3, interval: None, is_slow: None, ..slow };
+        assert_eq!(
+            place(&few),
+            "sequential reads: 300 MB/s, 0.610× of their median; 3 others are too few to judge by"
+        );
+        assert!(peers_total(&[]).starts_with("? No drive has 20 others"));
+    }
 
     #[test]
     fn a_change_says_since_when_and_by_how_much() {

@@ -226,13 +226,10 @@ impl Answers<'_> {
             None if self.case.is_memory() => Subject::Memory,
             None => Subject::Drive,
         };
-        let held_by = self.held_by();
-        if !held_by.is_empty() {
-            return wording::at_volume_limit(&held_by, speeds);
-        }
-        let (summary, answer) = match self.places_in_class() {
-            places if places.is_empty() => wording::no_reference(subject, speeds),
-            places => wording::among_its_class(&places, speeds),
+        let (summary, answer) = match (&*self.held_by(), &*self.places_in_class()) {
+            ([], []) => wording::no_reference(subject, speeds),
+            ([], places) => wording::among_its_class(places, speeds),
+            (types, _) => wording::at_volume_limit(types, speeds),
         };
         (summary, self.with_ways_to_compare(answer))
     }

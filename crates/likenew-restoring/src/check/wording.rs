@@ -7,7 +7,7 @@ use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
-use likenew_rated::{Limits, Usual};
+use likenew_rated::{Class, LimitKind, Limits, Usual};
 
 // What it is for, and what it writes
 
@@ -251,8 +251,11 @@ impl PlaceInClass<'_> {
 pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (String, Answer) {
     let speeds = speeds.words();
     let usual = places.iter().map(PlaceInClass::words).collect::<Vec<_>>().join(", ");
-    let class = places[0].usual.class.words();
-    let slow = places.iter().find(|of| of.usual.share_faster(of.value) >= FEW_SLOWER);
+    let class = places[0].usual.class;
+    // Where on a disk the files of a folder lie is not known.
+    let is_disk = matches!(class, Class::Disk { .. });
+    let class = class.words() + if is_disk { " on its outer tracks" } else { "" };
+    let slow = places.iter().find(|of| !is_disk && of.usual.share_faster(of.value) >= FEW_SLOWER);
     let place = match slow {
         Some(slow) => {
             let faster = Share(slow.usual.share_faster(slow.value));
@@ -278,10 +281,10 @@ pub(super) fn usual_cell(metric: Metric, usual: &Usual) -> String {
     }
 }
 
-/// Of a cloud volume that is as fast as these types may be.
+/// Of a cloud volume that is as fast as these types may be. That one of them was bought is not known.
 pub(super) fn at_volume_limit(types: &[&str], speeds: Speeds) -> (String, Answer) {
     let text = format!("{}: as fast as {} of this size may be", speeds.words(), types.join(" or "));
-    (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
+    (format!("{}.", capitalize(&text)), Answer::unknown(UNDECIDED, SPEED, text))
 }
 
 /// Of an image with holes, as a share.
@@ -635,8 +638,11 @@ fn limits_of_type(of: &Limits) -> String {
         with_burst(Rate(rate).to_string(), of.burst_bytes_per_s.map(|burst| Rate(burst).to_string()))
     });
     let limits = ios.into_iter().chain(bytes).collect::<Vec<_>>().join(", ");
-    let bought = if of.follows_from_size { "" } else { " unless more was bought" };
-    format!("{}: {limits}{bought}", of.name)
+    match of.kind {
+        LimitKind::OfSize => format!("{}: {limits}", of.name),
+        LimitKind::Least => format!("{}: {limits} unless more was bought", of.name),
+        LimitKind::Most => format!("{}: what was bought, up to {limits}", of.name),
+    }
 }
 
 pub(super) const MEASURED_AT: &str = "measured_at";
