@@ -460,8 +460,8 @@ pub enum Lead {
     /// The summary first.
     #[default]
     Summary,
-    /// The table first, and of the answers only those that are a problem or unknown: for procedures whose answer is the
-    /// table itself.
+    /// The table first, and of the answers only those that are a problem or unknown, or that are named: for procedures whose
+    /// answer is the table itself.
     Table,
 }
 

@@ -3,8 +3,10 @@
 mod wording;
 
 use clap::Args;
+use likenew_core::drive::Kind;
 use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
-use likenew_core::io::DataClass;
+use likenew_core::io::{DataClass, Op};
+use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Iops, Rate, Share, Size};
 use likenew_core::segment::Segment;
@@ -21,6 +23,7 @@ use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
+use likenew_rated::{Figure, Usual, usual_for};
 use likenew_stats::interval::{Goal, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
@@ -105,6 +108,9 @@ const UNSTEADY_RATIO: f64 = 1.25;
 /// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
 /// blocks.
 const COVERAGE_MIN: f64 = 0.99;
+
+/// Queue depth from which sequential speeds are those that makers rate: CrystalDiskMark's SEQ1M Q8T1.
+const DEEP: u32 = 8;
 
 /// The procedure.
 pub struct Bench {
@@ -228,6 +234,9 @@ impl Bench {
     /// Where it may write, it writes the span once; then it goes through the table, with all passes of a test together.
     fn measure<'a>(&self, steps: &mut Steps<'a>, measured: &mut Vec<MeasuredTest<'a>>) -> Result<(), Ended> {
         let BenchOptions { span, idle, data, .. } = self.options;
+        if steps.evidence().identity.kind != Kind::Simulated {
+            steps.probe_or_skip(Probe::Facts)?;
+        }
         if steps.evidence().geometry.writable {
             steps.run_seeded(|| prepare(span, span, data))?;
         }
@@ -255,7 +264,14 @@ impl Bench {
                 None => self.repeatability(lines, evidence),
                 Some(goal) => self.precision(lines, &goal, evidence),
             });
-            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::cells)));
+            let facts = evidence.observations.iter().find_map(|of| of.result.facts());
+            let usual = |line: &ResultLine<'_>| usual_for(facts?, line.figure()?);
+            let usual: Vec<Option<Usual>> = lines.iter().map(usual).collect();
+            if let Some(of) = usual.iter().flatten().next() {
+                findings.overview.answers.push(wording::USUAL.to_owned());
+                findings.answers.push(wording::usual(of));
+            }
+            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::cells), &usual));
             findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
         findings.answers.extend(refusals(&evidence.segments));
@@ -415,6 +431,18 @@ impl<'a> ResultLine<'a> {
 
     fn name(&self) -> String {
         format!("{} {}", self.test, self.op)
+    }
+
+    /// What makers rate, or reviews measure, in the same way: sequential I/O with a deep queue, and 4 KiB one by one.
+    fn figure(&self) -> Option<Figure> {
+        let Test { random, block, depth, threads } = *self.test;
+        match (random, depth * threads, block, self.op) {
+            (false, DEEP.., _, Mix::Only(Op::Read)) => Some(Figure::Read),
+            (false, DEEP.., _, Mix::Only(Op::Write)) => Some(Figure::Write),
+            (true, 1, 4096, Mix::Only(Op::Read)) => Some(Figure::SmallRead),
+            (true, 1, 4096, Mix::Only(Op::Write)) => Some(Figure::SmallWrite),
+            _ => None,
+        }
     }
 
     fn iops(&self) -> f64 {

@@ -1,6 +1,9 @@
 //! Kinds of drives that are alike in how fast they can be, and what is usual for them.
 
-use likenew_core::facts::{Drive, DriveKind, Hop};
+use std::fmt;
+
+use likenew_core::facts::{Drive, DriveKind, Facts, Hop};
+use likenew_core::quantity::{Iops, Rate, range};
 use likenew_stats::summary::{median, quantile_of_sorted};
 
 use crate::book::{Link, Product, Review};
@@ -170,6 +173,8 @@ pub enum Figure {
 pub struct Usual {
     /// Which class.
     pub class: Class,
+    /// What of it.
+    pub figure: Figure,
     /// The value of each model, ascending: what it is rated for, times the share of that which reviews found.
     pub values: Vec<f64>,
     /// What the slowest of them reached, by the smallest share that a review found.
@@ -195,6 +200,26 @@ impl Usual {
     }
 }
 
+impl fmt::Display for Usual {
+    /// What four of five models reach: `2.10–3.50 GB/s`.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = self.range();
+        out.write_str(&match self.figure {
+            Figure::Read | Figure::Write => range(Rate(low), Rate(high)),
+            Figure::SmallRead | Figure::SmallWrite => range(Iops(low), Iops(high)),
+        })
+    }
+}
+
+/// What is usual for drives like the one at the bottom, where its own speed shows through. Not of writes to a hard disk: where on
+/// it is written is not known, and its inner tracks hold half as much as those that are rated.
+pub fn usual_for(facts: &Facts, figure: Figure) -> Option<Usual> {
+    let drive = facts.plain_drive()?;
+    let class = Class::of_drive(drive)?;
+    let is_disk_write = matches!((class, figure), (Class::Disk { .. }, Figure::Write));
+    if is_disk_write { None } else { usual(class, drive.identity.capacity_bytes.get(), figure) }
+}
+
 /// What is usual for drives of a class that are about as large; `None` where too few models are known.
 pub fn usual(class: Class, capacity_bytes: Option<u64>, figure: Figure) -> Option<Usual> {
     let (mut values, share_least) = match figure {
@@ -207,7 +232,7 @@ pub fn usual(class: Class, capacity_bytes: Option<u64>, figure: Figure) -> Optio
     values.retain(|value| value.is_finite() && *value > 0.0);
     values.sort_by(f64::total_cmp);
     let least = *values.first()? * share_least;
-    (values.len() >= MODELS_LEAST).then_some(Usual { class, values, least })
+    (values.len() >= MODELS_LEAST).then_some(Usual { class, figure, values, least })
 }
 
 /// Rated speeds of a class in bytes a second, times a share.

@@ -13,7 +13,7 @@ use likenew_core::facts::Drive;
 use wildmatch::WildMatch;
 
 pub use book::{Book, Link, Medium, Memory, Product, RatedDrive, Review, Volume};
-pub use class::{Class, Figure, Usual, usual};
+pub use class::{Class, Figure, Usual, usual, usual_for};
 pub use volume::{LimitKind, Limits, volumes};
 
 /// Share by which the capacity that a drive reports may differ from the one it is sold with: overclocked, partly hidden or counted

@@ -11,6 +11,7 @@ use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{capitalize, count, estimated, latency_cells};
+use likenew_rated::Usual;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -140,14 +141,30 @@ pub(super) struct TableRow {
     pub(super) latency: LatencyColumns,
 }
 
-pub(super) fn table(rows: impl Iterator<Item = TableRow>) -> OverviewTable {
-    let mut table = OverviewTable::new(["test", "MB/s", "IOPS", "mean", "p99", "max"]);
-    for row in rows {
+/// With what is usual in each row, where that is known of one.
+pub(super) fn table(rows: impl Iterator<Item = TableRow>, usual: &[Option<Usual>]) -> OverviewTable {
+    let is_known = usual.iter().any(Option::is_some);
+    let usual_heading = is_known.then_some("usual");
+    let headings = ["test", "MB/s", "IOPS", "mean", "p99", "max"];
+    let mut table = OverviewTable::new(headings.into_iter().chain(usual_heading));
+    for (row, usual) in rows.zip(usual) {
         let speed = estimated(row.speed, |bytes_per_s| digits(bytes_per_s / 1e6));
         let [mean, p99, max] = latency_cells(&row.latency);
-        table.push([row.name, speed, digits(row.iops), mean, p99, max]);
+        let usual = is_known.then(|| usual.as_ref().map_or_else(String::new, ToString::to_string));
+        table.push([row.name, speed, digits(row.iops), mean, p99, max].into_iter().chain(usual));
     }
     table
+}
+
+pub(super) const USUAL: &str = "usual";
+/// What the class is that a drive is compared with.
+pub(super) fn usual(of: &Usual) -> Answer {
+    let (class, models) = (of.class.words(), of.values.len());
+    Answer::info(
+        USUAL,
+        "Usual",
+        format!("what four of five new drives of its class reach: {class} ({models} models)"),
+    )
 }
 
 #[cfg(test)]
@@ -214,7 +231,7 @@ mod tests {
                 ..LatencyColumns::default()
             },
         };
-        let table = table([row].into_iter());
+        let table = table([row].into_iter(), &[None]);
         assert_eq!(
             table.rows[0].cells,
             ["SEQ1M Q8T1 read", "254 (250–258)", "242", "33.0 ms", "35.0 ms", "–"]

@@ -143,9 +143,12 @@ impl Page {
         lines
     }
 
-    /// Answers other than plain measurements, for screens that begin with their table.
+    /// Answers other than plain measurements, and those that the overview names, for screens that begin with their table.
     fn remarks(&self, document: &Document) -> Vec<String> {
-        let remarkable = |answer: &&Answer| matches!(answer.standing, Standing::Problem | Standing::Unknown);
+        let remarkable = |answer: &&Answer| {
+            matches!(answer.standing, Standing::Problem | Standing::Unknown)
+                || document.overview.answers.contains(&answer.id)
+        };
         let listed = document.answers.iter().filter(remarkable).map(|answer| self.listed(answer));
         self.at_most(listed.collect(), REMARKS_MAX)
     }
