@@ -34,3 +34,4 @@ pub use observer::Observer;
 pub use parameter::{PARAMETERS, Parameter, Unit};
 pub use prediction::{Prediction, TestPrediction};
 pub use rehearsal::{Effort, MeasuredRun};
+pub use wording::measured_model;

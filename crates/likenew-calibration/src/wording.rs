@@ -33,9 +33,17 @@ pub(crate) fn heading(model: &str, base: &str) -> String {
     )
 }
 
+/// After the model of a drive whose parameters were fitted to measurements.
+const CALIBRATED: &str = ", calibrated";
+
 pub(crate) fn calibrated_model(model: &str) -> String {
     let model = one_line(model);
-    if model.ends_with(", calibrated") { model } else { format!("{model}, calibrated") }
+    if model.ends_with(CALIBRATED) { model } else { model + CALIBRATED }
+}
+
+/// The model that was measured, of a calibrated drive; of another drive its own.
+pub fn measured_model(model: &str) -> &str {
+    model.strip_suffix(CALIBRATED).unwrap_or(model)
 }
 
 pub(crate) fn source_of_model(runs: &[&str]) -> String {

@@ -8,17 +8,20 @@ use anyhow::Context as _;
 use clap::Args;
 use likenew_archive::{Archive, DriveSignature, Record, keys_by_place};
 use likenew_core::facts::Facts;
+use likenew_core::input;
 use likenew_core::procedure::Plan;
 use likenew_procedures::all::{from_plan, judge};
 use likenew_procedures::check::{
-    CatalogMatch, CheckHistory, CheckMetrics, CheckOptions, Metric, Origin, RatedMetrics, ReferenceOption,
+    BaselineFile, CatalogMatch, CheckHistory, CheckMetrics, CheckOptions, DriveModel, Metric, Origin,
+    RatedMetrics, ReferenceOption,
 };
+use likenew_sim::model::Model;
 use likenew_sim::{Entry, Spec, by_reported_model};
 
 use crate::arguments::ArchiveArguments;
 use crate::exit::{Failure, Result};
 use crate::measure::options;
-use crate::resolved_target::{ResolvedTarget, TargetFacts};
+use crate::resolved_target::{ResolvedTarget, TargetFacts, read_file};
 use crate::run_observer::run_nested;
 use crate::wording;
 
@@ -29,9 +32,10 @@ pub(crate) struct ReferenceArguments {
     /// catalog's]
     #[arg(long, value_name = "METRIC=VALUE")]
     advertised: Option<RatedMetrics>,
-    /// Run folder of an earlier check to compare with, or none [default: for a real drive, its first
-    /// check; a simulated drive is compared with itself when new]
-    #[arg(long, value_name = "RUN")]
+    /// Compare with an earlier check, with another drive of this model (a file of `likenew export --baseline`, or of a
+    /// simulated drive), or with none [default: for a real drive, its first check; a simulated drive is compared with
+    /// itself when new]
+    #[arg(long, value_name = "RUN|FILE|none")]
     baseline: Option<Baseline>,
 }
 
@@ -64,6 +68,13 @@ impl ReferenceArguments {
                 is_in_a_file_system: false,
             }),
             (None, _) => None,
+        };
+        let simulation = match &self.baseline {
+            Some(Baseline::Named(path)) if path.is_file() => {
+                let drive = drive_model(target, facts.as_ref())?;
+                add_other_drive(check, path, drive.as_ref())?.or(simulation)
+            }
+            _ => simulation,
         };
         if let Some(Simulation { simulation, context, origin, is_in_a_file_system }) = simulation {
             let measured = measure_simulated(&simulation, check).context(context)?;
@@ -123,13 +134,13 @@ fn sequential_rates(text: &str) -> Result<RatedMetrics, String> {
 enum Baseline {
     /// No earlier check.
     None,
-    /// The run in this folder.
-    Run(PathBuf),
+    /// The run in this folder, or the file of another drive.
+    Named(PathBuf),
 }
 
 impl From<OsString> for Baseline {
     fn from(text: OsString) -> Self {
-        if text == "none" { Self::None } else { Self::Run(text.into()) }
+        if text == "none" { Self::None } else { Self::Named(text.into()) }
     }
 }
 
@@ -149,6 +160,53 @@ fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulatio
     check.catalog_match = Some(catalog_match);
     let (context, origin) = (wording::on_simulated_drive(&simulation.text), Origin::SimulatedModel);
     Simulation { simulation, context, origin, is_in_a_file_system }
+}
+
+/// Adds what another drive of this model did, by its file; or the simulated drive of that file.
+fn add_other_drive(
+    check: &mut CheckOptions,
+    path: &Path,
+    drive: Option<&DriveModel>,
+) -> Result<Option<Simulation>> {
+    let refused = |reason: &str| Failure::Usage(wording::no_baseline_file(path, reason));
+    let text = input::read_text(path, input::DRIVE)
+        .map_err(|error| Failure::unreadable(&path.display().to_string(), error))?;
+    if !BaselineFile::is_one(&text) {
+        let simulation = Spec::parse(&format!("sim:{}?state=new", path.display()))?;
+        let model = simulation.model(read_file)?;
+        let is_reported = |drive: &&DriveModel| {
+            let reported = model.reported_models.as_ref();
+            reported.is_some_and(|of| of.is(model.capacity_bytes, &drive.model, drive.capacity_bytes))
+        };
+        if drive.filter(is_reported).is_none() {
+            simulated_model(&model).check(drive).map_err(|reason| refused(&reason))?;
+        }
+        return Ok(Some(Simulation {
+            context: wording::on_simulated_drive(&simulation.text),
+            simulation,
+            origin: Origin::SimulatedModel,
+            is_in_a_file_system: drive.is_some_and(|of| of.file_system.is_some()),
+        }));
+    }
+    let file = BaselineFile::read(&text).map_err(|reason| refused(&reason))?;
+    check.references.extend(file.references_for(drive, check).map_err(|reason| refused(&reason))?);
+    check.other_drive_date = Some(file.checked);
+    Ok(None)
+}
+
+/// What another drive has to be to be compared with this one.
+fn drive_model(target: &ResolvedTarget, facts: Option<&TargetFacts>) -> Result<Option<DriveModel>> {
+    let of_facts = || facts.and_then(|known| DriveModel::of_facts(&known.facts));
+    Ok(target.model()?.as_ref().map(simulated_model).or_else(of_facts))
+}
+
+/// The model that a simulated drive stands for.
+fn simulated_model(model: &Model) -> DriveModel {
+    DriveModel {
+        model: likenew_calibration::measured_model(&model.model).to_owned(),
+        capacity_bytes: model.capacity_bytes,
+        file_system: None,
+    }
 }
 
 fn reference_option(metric: Metric, origin: Origin, per_s: f64) -> ReferenceOption {
@@ -233,8 +291,8 @@ fn find_baseline(
     let signature = facts.and_then(|known| DriveSignature::new(&known.identity, Some(&known.facts)));
     let records = match baseline {
         Some(Baseline::None) => return Ok(None),
-        Some(Baseline::Run(folder)) => vec![open_check(folder)?],
-        None => root.zip(signature.as_ref()).map_or_else(Vec::new, |(root, of)| earlier_checks(root, of)),
+        Some(Baseline::Named(path)) if !path.is_file() => vec![open_check(path)?],
+        _ => root.zip(signature.as_ref()).map_or_else(Vec::new, |(root, of)| earlier_checks(root, of)),
     };
     let known = records
         .iter()

@@ -566,7 +566,14 @@ pub(crate) fn never_checked(named: &str) -> String {
 }
 
 pub(crate) fn not_a_finished_check(path: &Path) -> String {
-    format!("--baseline {}: not a finished check; give the folder of one, or none", path.display())
+    format!(
+        "--baseline {}: not a finished check; give the folder of one, a file of `likenew export --baseline`, or none",
+        path.display()
+    )
+}
+
+pub(crate) fn no_baseline_file(path: &Path, reason: &str) -> String {
+    format!("--baseline {}: {reason}", path.display())
 }
 
 /// A command with an option that shows everything.
@@ -911,6 +918,18 @@ pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
 
 pub(crate) fn run_exported(path: &Path) -> String {
     format!("Wrote {}. Serial numbers in it are hashed with a secret of yours.\n", path.display())
+}
+
+pub(crate) fn baseline_exported(path: &Path) -> String {
+    let quoted = shell_quote(&path.display().to_string());
+    format!(
+        "Wrote {}. Compare another drive of its model: likenew check TARGET --baseline {quoted}\n",
+        path.display()
+    )
+}
+
+pub(crate) fn no_baseline(run: &Path, reason: &str) -> String {
+    format!("{}: {reason}", run.display())
 }
 
 pub(crate) fn run_imported(folder: &Path) -> String {

@@ -209,8 +209,12 @@ impl Metric {
 pub enum Origin {
     /// The earliest kept check of the same drive.
     Baseline,
+    /// A check of another drive of its model, which the user names.
+    OtherDrive,
     /// The same simulated drive, new, in the same check.
     Simulated,
+    /// The median of drives of its model that others checked.
+    Peers,
     /// Its data sheet.
     Advertised,
     /// A simulated drive of the model that a real drive reports, in the same check: a model of a model, so it
@@ -228,14 +232,14 @@ pub enum Origin {
 
 impl Origin {
     /// The share of such a reference from which the metric is healthy: rated speeds hold under the best
-    /// conditions, a link carries more than any drive moves, and a simulated drive differs from itself when new
+    /// conditions, another drive of the model is in another computer, a link carries more than any drive moves, and a simulated drive differs from itself when new
     /// only by what it holds. A simulation of a real drive knows neither its firmware nor which part of a disk a
     /// folder is in, and the outer tracks hold twice as much as the inner ones.
     pub fn share_least(self) -> f64 {
         match self {
-            Self::Baseline => 0.85,
+            Self::Baseline | Self::Peers => 0.85,
             Self::Simulated => 0.8,
-            Self::Advertised => 0.7,
+            Self::OtherDrive | Self::Advertised => 0.7,
             Self::SimulatedModel => 0.5,
             Self::Class | Self::Link => 0.3,
         }
@@ -251,6 +255,8 @@ impl Origin {
         match self {
             Self::Baseline => "its baseline",
             Self::Simulated => "new",
+            Self::OtherDrive => "what another drive of its model did",
+            Self::Peers => "the median of its model",
             Self::Advertised => "its rated speed",
             Self::SimulatedModel => "a simulated new drive of its model",
             Self::Class => "the median of its class",
@@ -263,6 +269,8 @@ impl Origin {
         match self {
             Self::Baseline => "baseline",
             Self::Simulated => "when new",
+            Self::OtherDrive => "another drive",
+            Self::Peers => "its model",
             Self::Advertised => "rated",
             Self::SimulatedModel => "new (simulated)",
             Self::Class => "usual",

@@ -25,6 +25,6 @@ pub use drive_history::{Change, DriveHistory, MetricHistory, drive_json, drives_
 pub use error::HistoryError;
 pub use indexed_run::{MetricValue, Problem};
 pub use location::Location;
-pub use peers::{PEERS_LEAST, Peers, Place, peers, peers_json};
+pub use peers::{Peers, Place, peers, peers_json};
 pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};
 pub use sync::Update;

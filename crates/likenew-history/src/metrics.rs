@@ -271,10 +271,10 @@ fn of_peers(fleet: &Fleet) -> [Family; 3] {
         Family { samples: samples.collect(), ..empty(name, unit, help, DRIVE_METRIC) }
     };
     [
-        family("drive_peers", None, wording::PEERS, |place| Some(place.peers as f64)),
-        family("drive_peers", Some(RATIO), wording::PEERS_RATIO, |place| Some(place.ratio)),
+        family("drive_peers", None, wording::PEERS, |place| Some(place.among.peers as f64)),
+        family("drive_peers", Some(RATIO), wording::PEERS_RATIO, |place| Some(place.among.ratio)),
         family("drive_below_peers", None, wording::BELOW_PEERS, |place| {
-            place.is_slow.map(|is_slow| f64::from(u8::from(is_slow)))
+            place.is_slow().map(|is_slow| f64::from(u8::from(is_slow)))
         }),
     ]
 }

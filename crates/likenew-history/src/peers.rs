@@ -3,26 +3,17 @@
 //! A drive is compared with the latest checks of all others of its model, capacity and way of access, metric by metric, by medians,
 //! so that a few slow ones do not hide each other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use likenew_stats::interval::{CONFIDENCE_95, median_interval};
-use likenew_stats::summary::{median, median_absolute_deviation};
+use likenew_archive::DriveSignature;
+use likenew_stats::peers::AmongPeers;
 use serde_json::{Value, json};
 
+use super::database::History;
 use super::drive_history::{DriveHistory, text};
+use super::error::HistoryError;
 use super::indexed_run::MetricValue;
-
-/// Others from which a drive can be called slower than they are. Chosen: with fewer the scatter among them is not known.
-pub const PEERS_LEAST: usize = 20;
-/// Standard deviations below the others' median. With 20 others, six metrics and scatter of a normal distribution, one drive in a
-/// hundred that is like all others would be called slow, as a test counts; heavier tails are the reason for [`SHARE_MOST`].
-const DEVIATIONS: f64 = 4.5;
-/// Share of the median above which nobody would call it slow, whatever the scatter. Chosen: as for a change of one drive.
-const SHARE_MOST: f64 = 0.85;
-/// Standard deviation of a logarithm that is assumed at least. Chosen: checks repeat to a few percent.
-const SCATTER_LEAST: f64 = 0.02;
-/// Standard deviations of a normal distribution in its median absolute deviation (Hampel 1974).
-const DEVIATIONS_IN_MAD: f64 = 1.4826;
+use super::queries::{Check, DriveRow, Page};
 
 /// A metric of a drive among others of its model.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,37 +24,19 @@ pub struct Place {
     pub unit: String,
     /// Its value.
     pub value: f64,
-    /// How many others there are.
-    pub peers: usize,
-    /// How many of them are faster.
-    pub faster: usize,
-    /// The value over their median.
-    pub ratio: f64,
-    /// Its interval, by that of the median; `None` with fewer than six others.
-    pub interval: Option<(f64, f64)>,
-    /// Whether it is slower than the others are among themselves; `None` where there are too few.
-    pub is_slow: Option<bool>,
+    /// Where that is among those of the others.
+    pub among: AmongPeers,
 }
 
 impl Place {
-    /// Of a value among those of others, all above zero; `None` without others.
     fn new(metric: &MetricValue, others: &[f64]) -> Option<Self> {
-        let center = median(others)?;
-        let logarithms: Vec<f64> = others.iter().map(|other| other.ln()).collect();
-        let spread = median_absolute_deviation(&logarithms)? * DEVIATIONS_IN_MAD;
-        let ratio = metric.value / center;
-        let is_slow = ratio <= SHARE_MOST && ratio.ln() < -DEVIATIONS * spread.max(SCATTER_LEAST);
-        let interval = median_interval(others, CONFIDENCE_95);
-        Some(Self {
-            metric: metric.name.clone(),
-            unit: metric.unit.clone(),
-            value: metric.value,
-            peers: others.len(),
-            faster: others.iter().filter(|other| **other > metric.value).count(),
-            ratio,
-            interval: interval.map(|of| (metric.value / of.high, metric.value / of.low)),
-            is_slow: (others.len() >= PEERS_LEAST).then_some(is_slow),
-        })
+        let among = AmongPeers::new(metric.value, others)?;
+        Some(Self { metric: metric.name.clone(), unit: metric.unit.clone(), value: metric.value, among })
+    }
+
+    /// Whether it is slower than the others are among themselves; `None` where there are too few.
+    pub fn is_slow(&self) -> Option<bool> {
+        self.among.is_low()
     }
 }
 
@@ -79,13 +52,13 @@ pub struct Peers<'a> {
 impl Peers<'_> {
     /// The metric that is farthest below those of the others, of those that are slow.
     pub fn slowest(&self) -> Option<&Place> {
-        let slow = self.places.iter().filter(|place| place.is_slow == Some(true));
-        slow.min_by(|one, other| one.ratio.total_cmp(&other.ratio))
+        let slow = self.places.iter().filter(|place| place.is_slow() == Some(true));
+        slow.min_by(|one, other| one.among.ratio.total_cmp(&other.among.ratio))
     }
 
     /// How many others there are.
     pub fn count(&self) -> usize {
-        self.places.iter().map(|place| place.peers).max().unwrap_or(0)
+        self.places.iter().map(|place| place.among.peers).max().unwrap_or(0)
     }
 }
 
@@ -100,8 +73,8 @@ fn key<'a>(drive: &'a DriveHistory, metric: &'a MetricValue) -> Option<Key<'a>> 
     Some((row.model.as_deref()?, row.capacity_bytes, &row.access, &metric.name, &metric.unit, metric.bytes))
 }
 
-fn latest(drive: &DriveHistory) -> impl Iterator<Item = &MetricValue> {
-    let metrics = drive.checks.last().into_iter().flat_map(|check| &check.metrics);
+fn latest(checks: &[Check]) -> impl Iterator<Item = &MetricValue> {
+    let metrics = checks.last().into_iter().flat_map(|check| &check.metrics);
     metrics.filter(|metric| metric.source == METRICS && metric.value > 0.0)
 }
 
@@ -110,7 +83,7 @@ pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peer
     let drives: Vec<&DriveHistory> = drives.into_iter().collect();
     let mut all: BTreeMap<Key<'_>, Vec<(usize, f64)>> = BTreeMap::new();
     for (index, drive) in drives.iter().enumerate() {
-        for metric in latest(drive) {
+        for metric in latest(&drive.checks) {
             if let Some(key) = key(drive, metric) {
                 all.entry(key).or_default().push((index, metric.value));
             }
@@ -122,11 +95,36 @@ pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peer
         Place::new(metric, &others.collect::<Vec<_>>())
     };
     let of = |(index, drive): (usize, &&'a DriveHistory)| {
-        let places = latest(drive).filter_map(|metric| place(index, metric)).collect();
+        let places = latest(&drive.checks).filter_map(|metric| place(index, metric)).collect();
         Peers { drive, places }
     };
     let known = drives.iter().enumerate().map(of);
     known.filter(|of| of.drive.drive.model.is_some() && !of.drive.checks.is_empty()).collect()
+}
+
+impl History {
+    /// The metrics of the latest checks of other drives of this one's model, reached in the same way: of so many drives, those that
+    /// were checked last.
+    ///
+    /// # Errors
+    /// The index cannot be read.
+    pub fn peers_of(&mut self, one: &DriveSignature, most: usize) -> Result<Vec<MetricValue>, HistoryError> {
+        let own_key = one.key(&BTreeSet::new());
+        let capacity = one.capacity_bytes.map(u64::cast_signed);
+        let all = self.drives(Page { offset: 0, rows: u32::MAX })?;
+        let archive = self.archive_name();
+        let is_peer = |row: &DriveRow| {
+            let is_alike = row.model == one.model && row.model.is_some() && row.capacity_bytes == capacity;
+            let is_itself = row.archive == archive && row.key == own_key;
+            is_alike && row.access == one.access.name() && !is_itself
+        };
+        let peers: Vec<DriveRow> = all.into_iter().filter(|row| is_peer(row)).take(most).collect();
+        let mut metrics = Vec::new();
+        for row in &peers {
+            metrics.extend(latest(&self.checks(row)?).cloned());
+        }
+        Ok(metrics)
+    }
 }
 
 /// As JSON.
@@ -136,12 +134,12 @@ pub fn peers_json(all: &[Peers<'_>]) -> String {
             "metric": place.metric,
             "unit": place.unit,
             "value_per_s": place.value,
-            "peers": place.peers,
-            "peers_faster": place.faster,
-            "ratio": place.ratio,
-            "ratio_low": place.interval.map(|(low, _)| low),
-            "ratio_high": place.interval.map(|(_, high)| high),
-            "slow": place.is_slow,
+            "peers": place.among.peers,
+            "peers_faster": place.among.higher,
+            "ratio": place.among.ratio,
+            "ratio_low": place.among.interval.map(|(low, _)| low),
+            "ratio_high": place.among.interval.map(|(_, high)| high),
+            "slow": place.is_slow(),
         })
     };
     let drive = |of: &Peers<'_>| {
@@ -157,66 +155,4 @@ pub fn peers_json(all: &[Peers<'_>]) -> String {
     };
     let drives: Vec<Value> = all.iter().map(drive).collect();
     text(&json!({ "schema": 1, "drives": drives }))
-}
-
-#[cfg(test)]
-mod tests {
-    use rand_distr::{Distribution as _, Normal};
-    use rand_xoshiro::Xoshiro256PlusPlus;
-    use rand_xoshiro::rand_core::SeedableRng as _;
-
-    use super::*;
-
-    fn metric(value: f64) -> MetricValue {
-        MetricValue {
-            source: "metrics".into(),
-            name: "sequential_read".into(),
-            unit: "bytes/s".into(),
-            value,
-            low: value,
-            high: value,
-            reference: None,
-            origin: None,
-            bytes: None,
-        }
-    }
-
-    #[test]
-    fn a_drive_like_all_others_is_rarely_called_slow_and_a_slow_one_is_found() {
-        const METRICS: usize = 6;
-        const FLEETS: usize = 5_000;
-        let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-        for (others, scatter) in [(20, 0.05), (20, 0.15), (47, 0.08), (200, 0.08)] {
-            let of = Normal::new(0.0, scatter).unwrap();
-            let mut value = |mean: f64| 500e6 * (mean + of.sample(&mut random)).exp();
-            let mut is_slow = |mean: f64| {
-                let all: Vec<f64> = (0..others).map(|_| value(0.0)).collect();
-                Place::new(&metric(value(mean)), &all).unwrap().is_slow.unwrap()
-            };
-            let alarms = (0..FLEETS).filter(|_| (0..METRICS).any(|_| is_slow(0.0))).count();
-            let found = (0..500).filter(|_| is_slow(0.5f64.ln())).count();
-            println!(
-                "{others} others, scatter {scatter}: {alarms} alarms of {FLEETS}, {found} of 500 halved found"
-            );
-            assert!(alarms * 100 <= FLEETS, "{others} others, scatter {scatter}: {alarms} of {FLEETS}");
-            assert!(
-                found >= if scatter < 0.1 { 495 } else { 200 },
-                "{others} others, scatter {scatter}: {found}"
-            );
-        }
-    }
-
-    #[test]
-    fn few_others_are_too_few() {
-        let place = Place::new(&metric(100e6), &[500e6, 501e6, 502e6]).unwrap();
-        assert_eq!((place.peers, place.faster, place.is_slow, place.interval), (3, 3, None, None));
-        assert_eq!(Place::new(&metric(100e6), &[]), None);
-        let alike = vec![500e6; 30];
-        assert_eq!(
-            Place::new(&metric(490e6), &alike).unwrap().is_slow,
-            Some(false),
-            "no scatter is no proof"
-        );
-        assert_eq!(Place::new(&metric(300e6), &alike).unwrap().is_slow, Some(true));
-    }
 }

@@ -1,6 +1,7 @@
 //! Is the drive slow, compared with what, why, and what fixes it?
 
 mod answers;
+mod baseline_file;
 mod check_options;
 mod experiment;
 mod references;
@@ -20,7 +21,9 @@ use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
 };
 
-use crate::kin::Kin;
+use likenew_stats::peers::AmongPeers;
+
+use crate::kin::{self, Kin};
 use crate::site::{add_failed_ios, has_failed, site};
 use answers::Answers;
 use experiment::Experiment;
@@ -28,10 +31,12 @@ use results::CheckResults;
 
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
-pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, ReferenceOption};
+pub use baseline_file::{BaselineFile, DriveModel};
+pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, PeersOption, ReferenceOption};
 pub use likenew_diagnosis::{Metric, Origin};
 pub use references::{CheckHistory, CheckMetrics, RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
+pub use wording::among_peers;
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -255,13 +260,11 @@ impl<'a> DiagnosedCheck<'a> {
         Answers {
             case,
             diagnosis: self.diagnosis(),
-            baseline_date: self.options.baseline_date.as_deref(),
-            catalog_match: self.options.catalog_match.as_ref(),
+            options: self.options,
             kin: &self.kin,
             has_given_speeds: self.has_given_speeds(),
             old,
             not_written: self.options.obstacle(evidence),
-            is_thorough: self.options.thorough,
             longest_stall: self.results.longest_stall(),
             pauses: self.results.pauses(),
         }
@@ -281,6 +284,10 @@ impl<'a> DiagnosedCheck<'a> {
         tables::draw(&self.results, &mut findings);
         if let Some(upgrade) = &options.upgrade {
             upgrade.judge(past.segments, answers::first_fix(diagnosis), &mut findings);
+            let reads = case.measurements.metric(Metric::SequentialRead);
+            let capacity = case.drive().and_then(|drive| drive.identity.capacity_bytes.get());
+            let classes = kin::classes_to_buy(capacity.unwrap_or(evidence.geometry.capacity));
+            findings.answers.extend(reads.and_then(|reads| wording::rated_classes(reads.value, &classes)));
         }
         findings
     }
@@ -290,6 +297,14 @@ impl<'a> DiagnosedCheck<'a> {
 /// drive's link.
 fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<Reference> {
     let mut references = options.references();
+    for of in references.iter_mut().filter(|of| of.origin == Origin::OtherDrive) {
+        of.least = kin.share_of_other_place();
+    }
+    references.extend(options.peers.iter().filter_map(|peers| {
+        let among = AmongPeers::new(1.0, &peers.per_s)?;
+        let least = Some(among.least?);
+        Some(Reference { least, ..Reference::new(peers.metric, Origin::Peers, among.median) })
+    }));
     let mut known = kin.references();
     known.retain(|of| references.iter().all(|given| (given.metric, given.origin) != (of.metric, of.origin)));
     references.extend(known);

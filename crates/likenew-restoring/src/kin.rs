@@ -3,7 +3,7 @@
 
 use likenew_core::facts::{Drive, Facts};
 use likenew_diagnosis::{Metric, Origin, Reference};
-use likenew_rated::{Class, Figure, LimitKind, Limits, Rated, Usual, of_drive, usual, volumes};
+use likenew_rated::{Class, Figure, LimitKind, Limits, Rated, Usual, of_drive, usual, usual_for, volumes};
 
 /// Share of a rated speed of a hard disk from which it is healthy: it is rated on its outer tracks, and the inner ones hold half as
 /// much. Less than half, because files are not in one piece.
@@ -15,6 +15,13 @@ const MODELS_OF_A_CLASS: usize = 30;
 
 /// How near to a limit a value is to have been held by it, as a share. Chosen: limits are kept to a few percent.
 const AT_LIMIT: f64 = 0.07;
+
+/// Sequential reads of the classes of drives that are sold today for a computer, about as large as this one.
+pub(crate) fn classes_to_buy(capacity_bytes: u64) -> Vec<Usual> {
+    let nvme = |generation| Class::Nvme { generation, lanes: 4 };
+    let classes = [Class::SataSsd { gbit: 6 }, nvme(3), nvme(4), nvme(5)];
+    classes.into_iter().filter_map(|class| usual(class, Some(capacity_bytes), Figure::Read)).collect()
+}
 
 /// What is known of drives like this one.
 #[derive(Debug, Default)]
@@ -44,19 +51,19 @@ impl Kin {
             return Self { volumes, ..Self::default() };
         }
         let Some(drive) = facts.plain_drive() else { return Self::default() };
-        let class = Class::of_drive(drive);
-        let capacity = drive.identity.capacity_bytes.get();
-        // Where on a disk is written is not known, and its inner tracks hold half as much as those that are rated.
-        let is_disk_write = |figure| matches!((class, figure), (Some(Class::Disk { .. }), Figure::Write));
-        let of = |(metric, figure)| {
-            let class = class.filter(|_| !is_disk_write(figure))?;
-            Some((metric, usual(class, capacity, figure)?))
-        };
+        let of = |(metric, figure)| Some((metric, usual_for(facts, figure)?));
         Self {
             rated: of_drive(drive),
             usual: FIGURES.into_iter().filter_map(of).collect(),
             volumes: Vec::new(),
         }
+    }
+
+    /// The share of another drive's speed from which one is healthy that may be measured at another place: of a hard disk.
+    pub(crate) fn share_of_other_place(&self) -> Option<f64> {
+        let rotates = self.rated.as_ref().is_some_and(|of| of.product.rpm.is_some());
+        let is_disk = |(_, usual): &(Metric, Usual)| matches!(usual.class, Class::Disk { .. });
+        (rotates || self.usual.iter().any(is_disk)).then_some(INNER_TRACKS)
     }
 
     /// Rated speeds, and what the slowest new drive of the class reaches.

@@ -303,7 +303,7 @@ impl ReportedModels {
     }
 
     /// Whether a drive of this model and size is one of these; `capacity_bytes` is what the entry has.
-    pub(crate) fn is(&self, capacity_bytes: u64, model: &str, reported_bytes: u64) -> bool {
+    pub fn is(&self, capacity_bytes: u64, model: &str, reported_bytes: u64) -> bool {
         let is_as_large =
             capacity_bytes.abs_diff(reported_bytes) <= capacity_bytes / 1000 * CAPACITY_PER_MILLE;
         // What fills the 40 characters of ATA are blanks, and some tools join several.

@@ -14,6 +14,7 @@ pub mod change_points;
 pub mod hold_out;
 pub mod interval;
 pub mod least_squares;
+pub mod peers;
 pub mod period;
 pub mod recurrence;
 pub mod stalls;

@@ -91,7 +91,9 @@ const METRICS: Record<string, string> = {
 
 /** What a metric was compared with in its check. */
 export const REFERENCES: Record<string, string> = {
+  other_drive: "another drive",
   simulated: "when new",
+  peers: "its model",
   advertised: "rated",
   simulated_model: "new (simulated)",
   class: "usual",

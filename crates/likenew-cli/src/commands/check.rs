@@ -5,12 +5,13 @@ mod upgrade;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use likenew_archive::DriveSignature;
 use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, parse_size};
 use likenew_history::metrics::Attempt;
 use likenew_history::{Change, Check as KeptCheck, DriveHistory, History, MetricHistory, Page};
-use likenew_procedures::check::CheckOptions;
+use likenew_procedures::check::{CheckOptions, Metric, PeersOption};
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
 use likenew_real::old_files::largest_file;
@@ -170,6 +171,7 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
     if !command.references.add_to(&mut check, &command.run_arguments.archive_arguments, target)? {
         return Ok(None);
     }
+    check.peers = peers(command, target, &check)?;
     if !command.files.is_empty() {
         let Some(files) = files(command)? else { return Ok(None) };
         check.files = Some(files);
@@ -180,6 +182,40 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
     }
     let seed = seed_of_one_run(command.seed, target)?;
     Ok(Some(Plan::new("check", Some(typed.clone()), seed, options(&check))))
+}
+
+/// Most drives of a model that one is compared with: more say no more.
+const PEERS_MOST: usize = 500;
+
+/// What other drives of this model reach, by a history that the user names. That it cannot be read does not keep a drive from
+/// being checked.
+fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Result<Vec<PeersOption>> {
+    let Some(known) = target.facts().filter(|_| command.place.is_named()) else { return Ok(Vec::new()) };
+    let Some(signature) = DriveSignature::new(&known.identity, Some(&known.facts)) else {
+        return Ok(Vec::new());
+    };
+    let archive = command.run_arguments.archive_arguments.folder.archive()?;
+    let found = history::open(&command.place, &archive)
+        .and_then(|mut index| Ok(index.peers_of(&signature, PEERS_MOST)?));
+    let metrics = match found {
+        Ok(metrics) => metrics,
+        Err(failure) => {
+            crate::console::note(wording::error(history_wording::peers_not_known(&failure.reason())));
+            return Ok(Vec::new());
+        }
+    };
+    let mut peers: Vec<PeersOption> = Vec::new();
+    for of in metrics {
+        let Ok(metric) = serde_json::from_value::<Metric>(of.name.into()) else { continue };
+        if of.bytes != check.bytes_of(metric) {
+            continue;
+        }
+        match peers.iter_mut().find(|peers| peers.metric == metric) {
+            Some(peers) => peers.per_s.push(of.value),
+            None => peers.push(PeersOption { metric, per_s: vec![of.value] }),
+        }
+    }
+    Ok(peers)
 }
 
 /// The user's files; `None` if the user stopped the scan.

@@ -129,7 +129,7 @@ fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
 fn peers_screen(all: &[Peers<'_>], details: bool) -> String {
     let mut sorted: Vec<&Peers<'_>> = all.iter().collect();
     sorted.sort_by(|one, other| {
-        let ratio = |of: &Peers<'_>| of.slowest().map_or(f64::INFINITY, |place| place.ratio);
+        let ratio = |of: &Peers<'_>| of.slowest().map_or(f64::INFINITY, |place| place.among.ratio);
         ratio(one).total_cmp(&ratio(other))
     });
     let mut text = String::new();
@@ -273,6 +273,19 @@ fn cut(text: &str, width: usize) -> String {
 /// The environment variable that says where it is.
 const VARIABLE: &str = "LIKENEW_HISTORY";
 
+impl HistoryPlace {
+    /// What the user or the environment names.
+    fn named(&self) -> Option<String> {
+        let variable = || std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
+        self.history.clone().or_else(variable)
+    }
+
+    /// Whether it is another than the one beside the runs.
+    pub(crate) fn is_named(&self) -> bool {
+        self.named().is_some()
+    }
+}
+
 /// Opens the history of an archive: the one on the command line, in the environment, or beside the archive.
 pub(crate) fn open(place: &HistoryPlace, archive: &Archive) -> Result<Index> {
     Ok(kept_runs(place, archive.root().to_owned())?.open()?)
@@ -288,8 +301,7 @@ pub(crate) fn update(history: &mut Index) -> Result<()> {
 
 /// The runs in this folder, and where their history is.
 pub(crate) fn kept_runs(place: &HistoryPlace, archive: PathBuf) -> Result<KeptRuns> {
-    let variable = || std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
-    let location = match place.history.clone().or_else(variable) {
+    let location = match place.named() {
         Some(text) => Location::parse(&text)?,
         None => Location::beside(&archive),
     };

@@ -7,6 +7,7 @@ use likenew_archive::{Archive, ExportKey, Record};
 use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
 use likenew_procedures::all;
+use likenew_procedures::check::BaselineFile;
 
 use super::history::HistoryPlace;
 use super::import::fio;
@@ -229,6 +230,10 @@ pub(crate) struct Export {
     run: PathBuf,
     /// The file to make, such as check.likenew
     file: PathBuf,
+    /// Of a check: write only its figures and the drive's model, for `likenew check --baseline FILE` on other drives of
+    /// this model
+    #[arg(long, conflicts_with = "archive")]
+    baseline: bool,
     /// Folder of all runs, beside which the secret for serial numbers is [default: ~/.local/share/likenew/runs]
     #[arg(long, value_name = "DIR", help_heading = ARCHIVE)]
     archive: Option<PathBuf>,
@@ -239,11 +244,27 @@ impl Command for Export {
         if self.file.exists() {
             return Err(Failure::Usage(wording::file_exists(self.file.display())));
         }
+        if self.baseline {
+            return self.export_baseline();
+        }
         let root = archive_root(self.archive.as_deref())?;
         let key = root.parent().unwrap_or(Path::new(".")).join("export.key");
         let key = ExportKey::open(&key, likenew_real::clock::new_secret)?;
         likenew_archive::export(&self.run, &self.file, &key)?;
         output::print(&wording::run_exported(&self.file))?;
+        Ok(Exit::Fine)
+    }
+}
+
+impl Export {
+    fn export_baseline(&self) -> Result<Exit> {
+        let mut record = open(&self.run)?;
+        let findings = record.findings.take();
+        let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(self.run.display())))?;
+        let baseline = BaselineFile::new(&record.evidence(), &findings, &record.header.machine.started_at);
+        let baseline = baseline.map_err(|reason| Failure::Usage(wording::no_baseline(&self.run, &reason)))?;
+        crate::output_file::write(&self.file, &baseline.text())?;
+        output::print(&wording::baseline_exported(&self.file))?;
         Ok(Exit::Fine)
     }
 }

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, with_change_range, with_range};
+use likenew_core::quantity::{Iops, Rate, Share, Size, SpeedChange, with_change_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Number;
-use likenew_history::{
-    Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, PEERS_LEAST, Peers, Place,
-};
+use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, Peers, Place};
+use likenew_procedures::check::among_peers;
+use likenew_stats::peers::PEERS_LEAST;
 
 /// Metrics of a check: as a sentence begins with them, and the two lines above their column.
 const METRICS: [(&str, &str, [&str; 2]); 6] = [
@@ -103,26 +103,20 @@ pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
 /// `sequential reads: 300 MB/s, slower than 46 of 47 others, 0.61× (0.55–0.68) of their median`.
 pub(crate) fn place(place: &Place) -> String {
     let metric = metric_name(&place.metric);
-    let (faster, peers) = (Number(place.faster as f64), Number(place.peers as f64));
-    let ratio = match place.interval {
-        Some((low, high)) => with_range(Factor(place.ratio), Factor(low), Factor(high)),
-        None => Factor(place.ratio).to_string(),
-    };
     let value = match place.unit.as_str() {
         "1/s" => Iops(place.value).to_string(),
         _ => Rate(place.value).to_string(),
     };
-    match place.is_slow {
-        None => format!("{metric}: {value}, {ratio} of their median; {peers} others are too few to judge by"),
-        Some(_) => {
-            format!("{metric}: {value}, slower than {faster} of {peers} others, {ratio} of their median")
-        }
-    }
+    format!("{metric}: {value}, {}", among_peers(&place.among))
+}
+
+pub(crate) fn peers_not_known(reason: &str) -> String {
+    format!("how other drives of its model do is not known: {reason}")
 }
 
 /// What a drive is among others, where it is not slow.
 pub(crate) fn peers_sign(of: &Peers<'_>) -> &'static str {
-    if of.places.iter().any(|place| place.is_slow.is_some()) { "✓" } else { "?" }
+    if of.places.iter().any(|place| place.is_slow().is_some()) { "✓" } else { "?" }
 }
 
 /// The line below drives among others.
@@ -262,28 +256,26 @@ pub(crate) fn solved(summary: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use likenew_stats::peers::AmongPeers;
+
     use super::*;
 
     #[test]
     fn a_place_says_how_many_are_faster_and_by_how_much() {
-        let slow = Place {
+        let others: Vec<f64> = (0..47).map(|index| 460e6 + f64::from(index) * 1e6).collect();
+        let of = |others| Place {
             metric: "sequential_read".into(),
             unit: "bytes/s".into(),
             value: 300e6,
-            peers: 47,
-            faster: 46,
-            ratio: 0.61,
-            interval: Some((0.55, 0.68)),
-            is_slow: Some(true),
+            among: AmongPeers::new(300e6, others).unwrap(),
         };
         assert_eq!(
-            place(&slow),
-            "sequential reads: 300 MB/s, slower than 46 of 47 others, 0.610× (0.550–0.680) of their median"
+            place(&of(&others)),
+            "sequential reads: 300 MB/s, slower than 47 of 47 others, 0.621× (0.612–0.630) of their median"
         );
-        let few = Place { peers: 3, faster: 3, interval: None, is_slow: None, ..slow };
         assert_eq!(
-            place(&few),
-            "sequential reads: 300 MB/s, 0.610× of their median; 3 others are too few to judge by"
+            place(&of(&others[..3])),
+            "sequential reads: 300 MB/s, 0.651× of their median; 3 others are too few to judge by"
         );
         assert!(peers_total(&[]).starts_with("? No drive has 20 others"));
     }

@@ -64,6 +64,46 @@ fn a_simulated_drive_is_compared_with_a_run_only_where_it_is_named() {
     assert!(references(&named).contains(&"baseline"));
 }
 
+#[test]
+fn a_baseline_travels_to_other_drives_of_the_model() {
+    let sandbox = Sandbox::new();
+    sandbox.run(&["check", "sim:tiny-flash?state=new"]).code(0);
+    let run = sandbox.runs().pop().unwrap();
+    let run = run.to_str().unwrap();
+    let made = sandbox.run(&["export", run, "flash.toml", "--baseline"]).code(0).stdout();
+    assert!(made.contains("check TARGET --baseline flash.toml"), "{made}");
+    assert!(sandbox.run(&["export", run, "flash.toml", "--baseline"]).code(2).stderr().contains("exists"));
+
+    let used = ["check", "sim:tiny-flash?state=used", "--json", "-", "--baseline"];
+    let document = sandbox.run(&[&used[..], &["flash.toml"]].concat()).code(10).json();
+    assert!(references(&document).iter().all(|of| *of == "other_drive"), "{:?}", references(&document));
+    let summary = document["summary"].as_str().unwrap();
+    assert!(summary.contains("of what another drive of its model did"), "{summary}");
+    assert!(compared_with(&document).starts_with("another drive of its model, checked on 20"));
+
+    // A slow drive is nobody's baseline, and other drives have another one.
+    let slow = sandbox.runs().pop().unwrap();
+    let refused =
+        sandbox.run(&["export", slow.to_str().unwrap(), "slow.toml", "--baseline"]).code(2).stderr();
+    assert!(refused.contains("found a problem") && !sandbox.work().join("slow.toml").exists(), "{refused}");
+    let other = sandbox.run(&["check", "sim:crucial-m4-128gb", "--baseline", "flash.toml"]).code(2).stderr();
+    assert!(other.contains("Tiny Flash 1 GiB (1 GiB), and this drive is a Crucial m4 128 GB"), "{other}");
+    fs::write(sandbox.work().join("bad.toml"), "[metrics]\nsequential_read = \"fast\"\n").unwrap();
+    let bad = sandbox.run(&[&used[..], &["bad.toml"]].concat()).code(2).stderr();
+    assert!(bad.contains("bad.toml: line 2"), "{bad}");
+}
+
+#[test]
+fn the_file_of_a_simulated_drive_is_a_baseline_for_its_model() {
+    let sandbox = Sandbox::new();
+    let catalog = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
+    let used = ["check", "sim:tiny-flash?state=used", "--json", "-", "--baseline", catalog];
+    let document = sandbox.run(&used).code(10).json();
+    assert!(references(&document).contains(&"simulated_model"), "{:?}", references(&document));
+    let other = sandbox.run(&["check", "sim:crucial-m4-128gb", "--baseline", catalog]).code(2).stderr();
+    assert!(other.contains("it is of a Tiny Flash 1 GiB"), "{other}");
+}
+
 /// An ext4 with some files dated 2025, mounted for as long as this lives.
 struct Aged {
     device: String,

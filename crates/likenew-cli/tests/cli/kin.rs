@@ -103,7 +103,7 @@ fn machines() -> Vec<Machine> {
     ]
 }
 
-/// A kept run of a simulated drive, as it was.
+/// A kept run, as it was.
 struct Kept {
     sandbox: Sandbox,
     run: PathBuf,
@@ -111,9 +111,9 @@ struct Kept {
 }
 
 impl Kept {
-    fn new(simulated: &str) -> Self {
+    fn new(command: &[&str]) -> Self {
         let sandbox = Sandbox::new();
-        sandbox.run(&["check", &format!("sim:{simulated}")]);
+        sandbox.run(command);
         let run = sandbox.runs().pop().unwrap();
         let read = |name| (name, fs::read_to_string(run.join(name)).unwrap());
         let files = ["plan.toml", "machine.json", "observations.jsonl"].map(read).to_vec();
@@ -122,9 +122,14 @@ impl Kept {
 
     /// Judged as of that drive: it has no reference and was not simulated.
     fn judge(&self, drive: &Value) -> CommandOutput {
+        self.judge_among(drive, &[])
+    }
+
+    /// The same beside other drives of its model that read this fast, in bytes a second.
+    fn judge_among(&self, drive: &Value, others: &[f64]) -> CommandOutput {
         for (name, text) in &self.files {
             let text = match *name {
-                "plan.toml" => without_references(text),
+                "plan.toml" => with_peers(text, others),
                 "machine.json" => of_a_device(text),
                 _ => text.lines().map(|line| with_drive(line, drive) + "\n").collect(),
             };
@@ -135,10 +140,18 @@ impl Kept {
     }
 }
 
-fn without_references(plan: &str) -> String {
+/// With these others in place of references.
+fn with_peers(plan: &str, others: &[f64]) -> String {
     let mut plan: toml::Table = plan.parse().unwrap();
     plan.insert("target".into(), "/dev/drive".into());
-    plan["options"].as_table_mut().unwrap().retain(|key, _| key != "reference" && key != "normal");
+    let options = plan["options"].as_table_mut().unwrap();
+    options.retain(|key, _| key != "reference" && key != "normal");
+    if !others.is_empty() {
+        let mut peers = toml::Table::new();
+        peers.insert("metric".into(), "sequential_read".into());
+        peers.insert("per_s".into(), others.to_vec().into());
+        options.insert("peers".into(), vec![peers].into());
+    }
     plan.to_string()
 }
 
@@ -157,6 +170,7 @@ fn with_drive(observation: &str, drive: &Value) -> String {
         facts["stack"] = json!([{ "name": drive["name"], "kind": kind }]);
         facts["drives"] = json!([drive]);
         facts.as_object_mut().unwrap().remove("file_system");
+        facts["machine"].as_object_mut().unwrap().remove("virtual_machine");
     }
     observation.to_string()
 }
@@ -167,9 +181,49 @@ fn the_first_screen_says_where_a_drive_without_a_baseline_stands() {
     let mut kept: HashMap<&str, Kept> = HashMap::new();
     let mut text = String::new();
     for Machine { about, simulated, drive } in machines() {
-        let output = kept.entry(simulated).or_insert_with(|| Kept::new(simulated)).judge(&drive);
+        let output = kept
+            .entry(simulated)
+            .or_insert_with(|| Kept::new(&["check", &format!("sim:{simulated}")]))
+            .judge(&drive);
         let is_slow = about.contains("slower than any") || about.contains("USB 2");
         text += &format!("## {about}\n\n{}\n", output.code(if is_slow { 10 } else { 0 }).stdout());
     }
     matches_file("first-screens.txt", &text);
+}
+
+/// In a folder, where what the system says of the drive is part of every run.
+#[test]
+fn bench_shows_what_is_usual_beside_what_is_measured_in_the_same_way() {
+    let kept = Kept::new(&["bench", ".", "--span", "8MiB", "--passes", "1", "--time", "20ms"]);
+    let lines = |drive: &Value| -> Vec<String> {
+        kept.judge(drive).code(0).stdout().lines().map(str::to_owned).collect()
+    };
+    let known = lines(&nvme("Samsung SSD 970 EVO Plus 1TB", 1000.2, 3));
+    let line = |of: &str| known.iter().find(|line| line.trim_start().starts_with(of)).unwrap();
+    assert!(line("test").ends_with("usual"), "{known:#?}");
+    assert!(
+        line("SEQ1M Q8T1 read").ends_with(" MB/s") && line("SEQ1M Q8T1 write").ends_with(" MB/s"),
+        "{known:#?}"
+    );
+    // Nobody rates one sequential I/O at a time.
+    assert!(!line("SEQ1M Q1T1 read").ends_with("B/s"), "{known:#?}");
+    assert!(line("Usual").contains("an NVMe SSD on PCIe 3.0 ×4"), "{known:#?}");
+    let unknown = lines(&json!({ "name": "sda", "kind": "usb" }));
+    assert!(!unknown.iter().any(|line| line.contains("usual")), "{unknown:#?}");
+}
+
+#[test]
+fn a_drive_is_slow_if_it_is_slower_than_others_of_its_model_are_among_themselves() {
+    let kept = Kept::new(&["check", "sim:tlc-sata-500gb?fill=0.5"]);
+    let unknown = sata("NONAME SSD 500GB", 500.1, 0);
+    let alike = |mb: f64| -> Vec<f64> { (0..47).map(|index| (mb + f64::from(index % 10)) * 1e6).collect() };
+    let slow = kept.judge_among(&unknown, &alike(900.0));
+    let slow = slow.code(10).stdout();
+    assert!(slow.contains("of the median of its model (90"), "{slow}");
+    assert!(slow.contains("slower than 47 of 47 others"), "{slow}");
+    assert!(slow.contains("Compared with: 47 other drives of its model in this history"), "{slow}");
+    let same = kept.judge_among(&unknown, &alike(540.0)).code(0).stdout();
+    assert!(same.contains("✓") && same.contains("As fast as others of its model"), "{same}");
+    let few = kept.judge_among(&unknown, &alike(900.0)[..3]).code(0).stdout();
+    assert!(few.contains("3 others are too few to judge by"), "{few}");
 }

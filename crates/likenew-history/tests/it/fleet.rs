@@ -3,7 +3,7 @@
 use std::sync::Barrier;
 use std::time::{Duration, Instant};
 
-use likenew_archive::Archive;
+use likenew_archive::{Archive, DriveSignature};
 use likenew_history::{DriveHistory, History, HistoryError, Location, Page, peers};
 
 use crate::engines::Server;
@@ -114,11 +114,39 @@ fn two_slow_drives_among_sixty_are_found_and_no_other() {
     let slow: Vec<_> = all.iter().filter_map(|of| Some((of.drive, of.slowest()?))).collect();
     assert_eq!(slow.len(), SLOW.len(), "{slow:#?}");
     for (drive, place) in slow {
-        assert!((place.ratio - 0.6).abs() < 0.05 && place.peers == 59 && place.faster >= 58, "{place:?}");
-        assert!(place.interval.is_some_and(|(low, high)| low <= place.ratio && place.ratio <= high));
+        let among = place.among;
+        assert!((among.ratio - 0.6).abs() < 0.05 && among.peers == 59 && among.higher >= 58, "{place:?}");
+        assert!(among.interval.is_some_and(|(low, high)| low <= among.ratio && among.ratio <= high));
         let host = history.machine_of(&drive.drive.archive).to_owned();
         assert!(SLOW.iter().any(|of| host == format!("host-{of:03}")), "{host}");
     }
+}
+
+/// What a check compares its drive with.
+#[test]
+fn the_others_of_a_model_are_all_but_itself() {
+    let Some(server) = Server::start() else { return };
+    let hosts: Vec<Runs> = (0..4).map(|_| Runs::new()).collect();
+    for (host, runs) in hosts.iter().enumerate() {
+        runs.put(&Run::new(0, &format!("{host:08x}"), 1e8 * (host + 1) as f64));
+        report(&server.location(), host, runs).unwrap();
+    }
+    let own = Archive::new(hosts[2].root());
+    let record = Archive::open(&own.folders().unwrap()[0]).unwrap();
+    let signature = DriveSignature::of(&record).unwrap();
+    let mut history = History::open(&server.location(), own, "host-002").unwrap();
+    let mut reads = |signature: &DriveSignature, most| -> Vec<f64> {
+        let metrics = history.peers_of(signature, most).unwrap();
+        let mut reads: Vec<f64> =
+            metrics.iter().filter(|of| of.name == "sequential_read").map(|of| of.value).collect();
+        reads.sort_by(f64::total_cmp);
+        reads
+    };
+    assert_eq!(reads(&signature, 100), [1e8, 2e8, 4e8]);
+    assert_eq!(reads(&signature, 2).len(), 2);
+    let other = DriveSignature { model: Some("another".into()), ..signature.clone() };
+    let unknown = DriveSignature { model: None, ..signature };
+    assert!(reads(&other, 100).is_empty() && reads(&unknown, 100).is_empty());
 }
 
 /// One archive that several programs index, while the server ends their sessions.

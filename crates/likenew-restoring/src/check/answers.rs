@@ -9,10 +9,12 @@ use likenew_diagnosis::{
     Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
+use likenew_stats::peers::AmongPeers;
+
 use crate::facts::{HEALTH, failing_drives};
 use crate::kin::Kin;
 
-use super::check_options::CatalogMatch;
+use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
 use super::results::PauseLatencies;
 use super::wording::{self, Explained, Magnitude, PlaceInClass, Shortfall, Source, Speed, Speeds, Subject};
 
@@ -32,10 +34,7 @@ const DAY_S: u64 = 86_400;
 pub(super) struct Answers<'a> {
     pub(super) case: &'a Case<'a>,
     pub(super) diagnosis: &'a Diagnosis,
-    /// When the baseline was measured.
-    pub(super) baseline_date: Option<&'a str>,
-    /// The drive's entry in the catalog.
-    pub(super) catalog_match: Option<&'a CatalogMatch>,
+    pub(super) options: &'a CheckOptions,
     /// What is known of drives like it.
     pub(super) kin: &'a Kin,
     /// Whether the user gave rated speeds.
@@ -44,8 +43,6 @@ pub(super) struct Answers<'a> {
     pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
     /// Why nothing was written.
     pub(super) not_written: Option<String>,
-    /// Whether this was a thorough check, after which none is advised.
-    pub(super) is_thorough: bool,
     pub(super) longest_stall: Option<Nanos>,
     pub(super) pauses: Option<PauseLatencies>,
 }
@@ -99,6 +96,7 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
+        answers.extend(self.peers());
         answers.extend(self.volume_limits());
         answers.extend(self.places_of_disk());
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
@@ -312,7 +310,7 @@ impl Answers<'_> {
         let answer = match &self.not_written {
             Some(reason) => answer.caveat(wording::writes_not_tested(reason)),
             None => match self.case.measurements.metric(Metric::SustainedWrite) {
-                Some(rate) if wording::is_wide(rate) && !self.is_thorough => {
+                Some(rate) if wording::is_wide(rate) && !self.options.thorough => {
                     answer.caveat(wording::sustained_writes_open(rate))
                 }
                 _ => answer,
@@ -340,7 +338,7 @@ impl Answers<'_> {
     /// as ever, however slow the flash behind it is.
     fn written_before_any_effect(&self, found: &FoundCause) -> Option<u64> {
         let slows_writes = found.cause.symptoms().any(|of| of == Symptom::Below(Metric::SustainedWrite));
-        let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.is_thorough)?;
+        let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.options.thorough)?;
         (slows_writes && !found.is_problem()).then_some(bytes as u64)
     }
 
@@ -407,7 +405,7 @@ impl Answers<'_> {
 
     /// Commands that would decide more; after a thorough check none of the same.
     fn deciding<'m>(&self, missing: &'m [MissingEvidence]) -> impl Iterator<Item = &'m MissingEvidence> {
-        let is_thorough = self.is_thorough;
+        let is_thorough = self.options.thorough;
         missing.iter().filter(move |one| !(is_thorough && one.action.id == "check_thorough"))
     }
 
@@ -500,6 +498,17 @@ impl Answers<'_> {
         })
     }
 
+    /// Where it is among other drives of its model, the slowest metric first.
+    fn peers(&self) -> Option<Answer> {
+        let of = |peers: &PeersOption| {
+            let measured = self.case.measurements.metric(peers.metric)?;
+            Some((peers.metric, AmongPeers::new(measured.value, &peers.per_s)?))
+        };
+        let mut places: Vec<(Metric, AmongPeers)> = self.options.peers.iter().filter_map(of).collect();
+        places.sort_by(|(_, one), (_, other)| one.ratio.total_cmp(&other.ratio));
+        wording::peers(&places)
+    }
+
     /// What a cloud volume of this size is limited to by its type, which no system reports.
     fn volume_limits(&self) -> Option<Answer> {
         let limits = &self.kin.volumes;
@@ -518,9 +527,14 @@ impl Answers<'_> {
     }
 
     fn source(&self, origin: Origin) -> Source<'_> {
-        match (origin, self.catalog_match) {
+        match (origin, &self.options.catalog_match) {
             (Origin::Baseline, _) => {
-                Source::Baseline { date: self.baseline_date.map(|date| date.get(..10).unwrap_or(date)) }
+                Source::Baseline { date: self.options.baseline_date.as_deref().map(day) }
+            }
+            (Origin::OtherDrive, _) => Source::OtherDrive { date: self.options.other_drive_date.as_deref() },
+            (Origin::Peers, _) => {
+                let others = self.options.peers.iter().map(|of| of.per_s.len());
+                Source::Peers(others.max().unwrap_or(0))
             }
             (Origin::Simulated, _) => Source::Simulated,
             (Origin::Advertised, _) => match &self.kin.rated {
@@ -558,6 +572,7 @@ impl Answers<'_> {
         listed.extend(latent.map(wording::cause_id));
         listed.push(wording::COMPARED_WITH.to_owned());
         listed.extend((!self.kin.volumes.is_empty()).then(|| wording::VOLUME_LIMITS.to_owned()));
+        listed.extend((!self.options.peers.is_empty()).then(|| wording::PEERS.to_owned()));
         listed.push(wording::MEASURED_AT.to_owned());
         let table = self.table();
         Overview { lead: Lead::Summary, answers: listed, table, series: None }
@@ -592,7 +607,7 @@ impl Answers<'_> {
             }
             let usual = self.kin.usual(*metric).filter(|_| shows_usual);
             if shows_usual {
-                cells.push(usual.map_or_else(String::new, |usual| wording::usual_cell(*metric, usual)));
+                cells.push(usual.map_or_else(String::new, ToString::to_string));
             }
             // A bar is a claim.
             let share = compared.map(|of| of.share).filter(|share| !is_open_comparison(*share));
@@ -601,6 +616,11 @@ impl Answers<'_> {
         }
         Some(table)
     }
+}
+
+/// The day of a date and time.
+fn day(date: &str) -> &str {
+    date.get(..10).unwrap_or(date)
 }
 
 /// Whether it is wide and includes "as fast as the reference".
@@ -676,13 +696,11 @@ mod tests {
         let answers = Answers {
             case: &case,
             diagnosis,
-            baseline_date: None,
-            catalog_match: None,
+            options: &CheckOptions::default(),
             kin: &Kin::default(),
             has_given_speeds: false,
             old: None,
             not_written: None,
-            is_thorough: false,
             longest_stall: None,
             pauses: Some(PauseLatencies {
                 after_pause: Nanos::from_micros(5200),

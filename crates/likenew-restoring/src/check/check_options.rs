@@ -28,6 +28,12 @@ pub struct CheckOptions {
     /// Date and time of the baseline, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_date: Option<String>,
+    /// Date of the check of another drive of the model, if it is compared with one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_drive_date: Option<String>,
+    /// What other drives of the model reach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub peers: Vec<PeersOption>,
     /// The references of metrics.
     #[serde(default, rename = "reference", skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<ReferenceOption>,
@@ -52,6 +58,16 @@ pub struct CatalogMatch {
     pub model: String,
     /// The name of the entry.
     pub entry: String,
+}
+
+/// A metric of other drives of the same model, each by its latest check.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PeersOption {
+    /// Which metric.
+    pub metric: Metric,
+    /// In bytes a second; for small I/Os in IOPS.
+    pub per_s: Vec<f64>,
 }
 
 /// The normal value of an indicator.
@@ -120,6 +136,9 @@ impl CheckOptions {
             self.references.iter().find(|of| !(of.repeatability.is_finite() && of.repeatability >= 0.0))
         {
             return Err(error::not_negative("reference.repeatability", of.repeatability));
+        }
+        if let Some(of) = self.peers.iter().flat_map(|of| &of.per_s).find(|per_s| is_wrong(**per_s)) {
+            return Err(error::above_zero("peers.per_s", *of));
         }
         if let Some(of) = self.normal.iter().find(|of| is_wrong(of.value)) {
             return Err(error::above_zero("normal.value", of.value));

@@ -172,7 +172,7 @@ impl Share {
             let of = case.references.iter().find(|of| of.metric == metric && of.origin == origin);
             of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
         };
-        let new = [Origin::Baseline, Origin::Simulated].into_iter();
+        let new = [Origin::Baseline, Origin::Simulated, Origin::OtherDrive].into_iter();
         // Makers rate one write speed; sustained writes are compared with it, too.
         let promised = reference(Origin::Advertised).or_else(|| {
             let of = case

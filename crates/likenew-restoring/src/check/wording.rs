@@ -4,10 +4,11 @@ use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, range, with_range};
 use likenew_core::shell::shell_quote;
-use likenew_core::units::{Nanos, digits};
+use likenew_core::units::{Nanos, Number, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 use likenew_rated::{Class, LimitKind, Limits, Usual};
+use likenew_stats::peers::AmongPeers;
 
 // What it is for, and what it writes
 
@@ -202,6 +203,8 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
     let verdict = match origin {
         Some(Origin::Baseline) => "as fast as its baseline",
         Some(Origin::Simulated) => "as fast as new",
+        Some(Origin::OtherDrive) => "as fast as another drive of its model",
+        Some(Origin::Peers) => "as fast as others of its model",
         Some(Origin::Advertised) => "as fast as rated",
         _ => "as fast as it should be",
     };
@@ -243,7 +246,7 @@ impl PlaceInClass<'_> {
     /// `2.10–3.50 GB/s read`.
     fn words(&self) -> String {
         let name = if self.metric.op() == Op::Read { "read" } else { "write" };
-        format!("{} {name}", usual_cell(self.metric, self.usual))
+        format!("{} {name}", self.usual)
     }
 }
 
@@ -270,15 +273,6 @@ pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (S
         format!("{}. Usual for {class}: {usual}{place}.", capitalize(&speeds)),
         Answer::unknown(UNDECIDED, SPEED, text),
     )
-}
-
-/// What four of five models of the class reach.
-pub(super) fn usual_cell(metric: Metric, usual: &Usual) -> String {
-    let (low, high) = usual.range();
-    match metric.unit() {
-        "bytes/s" => range(Rate(low), Rate(high)),
-        _ => range(Iops(low), Iops(high)),
-    }
 }
 
 /// Of a cloud volume that is as fast as these types may be. That one of them was bought is not known.
@@ -572,6 +566,11 @@ pub(super) enum Source<'a> {
         date: Option<&'a str>,
     },
     Simulated,
+    OtherDrive {
+        date: Option<&'a str>,
+    },
+    /// How many.
+    Peers(usize),
     Given,
     Rated {
         name: &'a str,
@@ -594,6 +593,13 @@ impl Source<'_> {
             Self::Baseline { date: Some(date) } => format!("its baseline, first checked on {date}"),
             Self::Baseline { date: None } => "its baseline".into(),
             Self::Simulated => "the same simulated drive when new, just as full".into(),
+            Self::OtherDrive { date: Some(date) } => {
+                format!("another drive of its model, checked on {date}")
+            }
+            Self::OtherDrive { date: None } => "another drive of its model".into(),
+            Self::Peers(peers) => {
+                format!("{} of its model in this history", count(*peers as u64, "other drive"))
+            }
             Self::Given => "rated speeds".into(),
             Self::Rated { name, gb: Some(gb), source } => {
                 format!("rated speeds of {name}, {gb} GB ({source})")
@@ -614,6 +620,40 @@ pub(super) const COMPARED_WITH: &str = "compared_with";
 pub(super) fn compared_with(sources: &[Source<'_>]) -> Answer {
     let words: Vec<String> = sources.iter().map(|source| source.words()).collect();
     Answer::info(COMPARED_WITH, "Compared with", words.join("; "))
+}
+
+/// The head of a file that says what a drive did.
+pub(super) const BASELINE_FILE_HEAD: &str = "\
+# What one drive did in a check, for other drives of its model: likenew check TARGET --baseline FILE
+# Metrics are in bytes a second; those of 4K I/O in IOPS.
+
+";
+
+pub(super) const PEERS: &str = "peers";
+
+/// Where its metrics are among those of other drives of its model, the slowest first.
+pub(super) fn peers(places: &[(Metric, AmongPeers)]) -> Option<Answer> {
+    let ((metric, among), more) = places.split_first()?;
+    let line = |metric: &Metric, among: &AmongPeers| format!("{}: {}", metric.plural(), among_peers(among));
+    let answer = Answer::info(PEERS, "Among its model", line(metric, among));
+    Some(more.iter().fold(answer, |answer, (metric, among)| {
+        answer.with_evidence(format!("{}.", capitalize(&line(metric, among))))
+    }))
+}
+
+/// `slower than 46 of 47 others, 0.61× (0.55–0.68) of their median`.
+pub fn among_peers(of: &AmongPeers) -> String {
+    let ratio = match of.interval {
+        Some((low, high)) => with_range(Factor(of.ratio), Factor(low), Factor(high)),
+        None => Factor(of.ratio).to_string(),
+    };
+    let peers = Number(of.peers as f64);
+    match of.least {
+        None => format!("{ratio} of their median; {peers} others are too few to judge by"),
+        Some(_) => {
+            format!("slower than {} of {peers} others, {ratio} of their median", Number(of.higher as f64))
+        }
+    }
 }
 
 pub(super) const VOLUME_LIMITS: &str = "volume_limits";
@@ -729,6 +769,23 @@ pub(super) struct Rated {
 }
 
 /// The result of the check, then that of the upgrade.
+/// What new drives of each class reach, beside this one's reads in bytes per second.
+pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
+    let class = |of: &Usual| {
+        let (low, high) = of.range();
+        let times = |value: f64| digits(value / reads);
+        format!("{}: {of}, {}× this drive", of.class.words(), range(times(low), times(high)))
+    };
+    let reads = Rate(reads);
+    let text = format!("sequential reads are {reads} here, and faster on new drives of other classes");
+    let answer = Answer::info("rated_classes", "Rated drives", text);
+    let faster = classes.iter().filter(|of| of.median() > reads.0).map(class);
+    let answer = faster.fold(answer, Answer::with_evidence);
+    (!answer.evidence.is_empty()).then(|| answer.caveat(RATED_CLASSES))
+}
+
+const RATED_CLASSES: &str = "Four of five models of about this size; the slot has to carry it, and waiting for small I/Os may not change as much.";
+
 pub(super) fn upgrade_summary(check: &str, upgrade: &Answer) -> String {
     format!("{check} {}.", answer_as_sentence(upgrade)).trim_start().to_owned()
 }
@@ -768,8 +825,8 @@ pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<
 
 /// The speed that was lost since `origin`, whose value is `new`.
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
-    let since = if origin == Origin::Baseline { "its baseline" } else { "new" };
-    format!("{}: {} below {since} ({}).", capitalize(metric.words()), Share(lost), metric.format_value(new))
+    let (name, lost, new) = (capitalize(metric.words()), Share(lost), metric.format_value(new));
+    format!("{name}: {lost} below {} ({new}).", origin.words())
 }
 
 pub(super) fn use_costs_nothing(metric: Metric) -> String {
@@ -1034,6 +1091,31 @@ pub(in crate::check) mod error {
 
     pub(crate) fn not_negative(setting: &str, value: f64) -> String {
         format!("{setting} = {value} must be 0 or more")
+    }
+
+    pub(crate) fn baseline_of_no_check(procedure: &str) -> String {
+        format!("this is no finished check (of {procedure}); a baseline is what a whole check measured")
+    }
+
+    pub(crate) fn baseline_of_slow_drive(summary: &str) -> String {
+        format!("this check found a problem, and a baseline is of a healthy drive: {summary}")
+    }
+
+    pub(crate) fn baseline_of_unknown_model() -> String {
+        "the drive's model is not known to this run, so its figures are no baseline for another drive".into()
+    }
+
+    pub(crate) fn baseline_file(line: usize, reason: &str) -> String {
+        format!("line {line}: {reason}; it should be as `likenew export --baseline` writes it")
+    }
+
+    pub(crate) fn no_model_to_compare() -> String {
+        "this drive does not tell its own model, so it cannot be compared with another one".into()
+    }
+
+    pub(crate) fn other_model((model, bytes): (&str, u64), (yours, your_bytes): (&str, u64)) -> String {
+        let (bytes, your_bytes) = (Size(bytes), Size(your_bytes));
+        format!("it is of a {model} ({bytes}), and this drive is a {yours} ({your_bytes})")
     }
 
     pub(crate) fn no_candidate() -> String {
