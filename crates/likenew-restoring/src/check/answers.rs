@@ -1,6 +1,7 @@
 //! The result of the diagnosis: the headline, its cause, open symptoms, and the first screen.
 
 use likenew_core::drive;
+use likenew_core::facts::DriveKind;
 use likenew_core::findings::{Action, Answer, Findings, Lead, Overview, Standing};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
@@ -283,7 +284,12 @@ impl Answers<'_> {
         };
         let drive = self.case.drive().filter(|drive| drive.is_real());
         let model = drive.and_then(|drive| drive.identity.model.value());
-        answer.action(wording::give_rated_speeds(model.map(String::as_str), &command))
+        let typical = match drive {
+            Some(drive) if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) => "180MB/s",
+            Some(drive) if drive.kind == DriveKind::Nvme => "3500MB/s",
+            _ => "550MB/s",
+        };
+        answer.action(wording::give_rated_speeds(model.map(String::as_str), typical, &command))
     }
 
     fn speeds(&self) -> Speeds {

@@ -307,10 +307,11 @@ pub(super) fn name_this_run_later(command: &str) -> Action {
 }
 
 /// `command` up to the speeds, which only the owner knows.
-pub(super) fn give_rated_speeds(model: Option<&str>, command: &str) -> Action {
+/// `typical` is a sequential speed of a drive of its kind, as a data sheet prints it.
+pub(super) fn give_rated_speeds(model: Option<&str>, typical: &str, command: &str) -> Action {
     let sheet =
         model.map_or_else(|| "its data sheet".to_owned(), |model| format!("the data sheet of {model}"));
-    Action::new("give_rated", format!("Compare with the rated speeds on {sheet}, such as 3500MB/s"))
+    Action::new("give_rated", format!("Compare with the rated speeds on {sheet}, such as {typical}"))
         .command(format!("{command} --advertised read=…,write=…"))
 }
 
@@ -514,7 +515,7 @@ pub(super) fn cause_of_shortfall(
     is_headline: bool,
     knows_facts: bool,
 ) -> Answer {
-    let text = likely_cause(rivals, knows_facts);
+    let (text, possible) = likely_cause(rivals, knows_facts);
     let question =
         if is_headline { "Cause".to_owned() } else { format!("Cause of slow {}", metric.plural()) };
     let id = if is_headline {
@@ -522,15 +523,16 @@ pub(super) fn cause_of_shortfall(
     } else {
         format!("{CAUSE_UNDECIDED}_{}", metric.words().replace(' ', "_").replace("4K_", "").to_lowercase())
     };
-    Answer::unknown(id, question, text)
+    possible.into_iter().fold(Answer::unknown(id, question, text), Answer::with_evidence)
 }
 
 pub(super) fn open_symptom(symptom: Symptom, rivals: &[(&'static str, f64)]) -> Answer {
-    let text = match likely_cause(rivals, true) {
-        text if text.starts_with("unknown") => format!("cause {text}"),
-        text => text,
+    let (text, possible) = match likely_cause(rivals, true) {
+        (text, possible) if text.starts_with("unknown") => (format!("cause {text}"), possible),
+        (text, possible) => (text, possible),
     };
-    Answer::unknown(symptom.name(), capitalize(symptom.title()), text)
+    let answer = Answer::unknown(symptom.name(), capitalize(symptom.title()), text);
+    possible.into_iter().fold(answer, Answer::with_evidence)
 }
 
 pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
@@ -541,20 +543,30 @@ pub(super) fn worth_a_look(symptoms: &[Symptom]) -> Answer {
 /// Probability from which one of several causes is called the likely one: more likely than all others together.
 const PROBABLE: f64 = 0.5;
 
-/// `rivals` with their probabilities, the most likely first. Without facts of the drive, nothing but the measurements speaks for one.
-fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> String {
+/// Probability from which a cause that is not certain is named, and that of all named ones together from which any is. Chosen: of
+/// less, a first screen would frighten people with what their drive does not have.
+const NAMED: (f64, f64) = (0.25, 0.4);
+
+/// `rivals` with their probabilities, the most likely first; and a sentence of those that are only possible. Without facts of the
+/// drive, nothing but the measurements speaks for one.
+fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> (String, Option<String>) {
     let unknown =
         if knows_facts { "unknown" } else { "unknown, as the system reports nothing about the drive" };
     let each = |(title, chance): &(&'static str, f64)| format!("{title} ({})", Share(*chance));
-    match rivals {
-        [] => format!("{unknown}; no known cause fits"),
-        [(title, chance), ..] if *chance >= PROBABLE => format!("probably {title} ({})", Share(*chance)),
-        [only] => format!("{unknown}; maybe {}", each(only)),
-        [first @ .., last] => {
-            let first: Vec<String> = first.iter().map(each).collect();
-            format!("{unknown}; {} or {}", first.join(", "), each(last))
+    let each = |of: &[(&'static str, f64)]| of.iter().map(each).collect::<Vec<_>>();
+    let (named, possible) = rivals.split_at(rivals.partition_point(|(_, chance)| *chance >= NAMED.0));
+    let is_likely = named.iter().map(|(_, chance)| chance).sum::<f64>() >= NAMED.1;
+    let possible = if is_likely { possible } else { rivals };
+    let text = match (rivals, named) {
+        ([], _) => format!("{unknown}; no known cause fits"),
+        ([(title, chance), ..], _) if *chance >= PROBABLE => {
+            return (format!("probably {title} ({})", Share(*chance)), None);
         }
-    }
+        (_, [only]) if is_likely => format!("{unknown}; maybe {}", each(&[*only])[0]),
+        _ if is_likely => format!("{unknown}; {}", each(named).join(" or ")),
+        _ => format!("{unknown}; nothing measured points to one"),
+    };
+    (text, (!possible.is_empty()).then(|| format!("Possible: {}.", each(possible).join(", "))))
 }
 
 // References
@@ -1263,11 +1275,22 @@ mod tests {
         let rivals = [("power saving", 0.41), ("thermal throttling", 0.12)];
         assert_eq!(
             answer(open_symptom(Symptom::Stalls, &rivals)),
-            "Stalls: cause unknown; power saving (41%) or thermal throttling (12%)"
+            "Stalls: cause unknown; maybe power saving (41%)"
         );
         assert_eq!(
             answer(cause_of_shortfall(Metric::RandomReadQd32, &rivals, true, false)),
-            "Cause: unknown, as the system reports nothing about the drive; power saving (41%) or thermal throttling (12%)"
+            "Cause: unknown, as the system reports nothing about the drive; maybe power saving (41%)"
+        );
+        assert_eq!(open_symptom(Symptom::Stalls, &rivals).evidence, ["Possible: thermal throttling (12%)."]);
+        let rivals = [("power saving", 0.33), ("thermal throttling", 0.12)];
+        assert_eq!(
+            open_symptom(Symptom::Stalls, &rivals).evidence,
+            ["Possible: power saving (33%), thermal throttling (12%)."]
+        );
+        let rivals = [("power saving", 0.41), ("thermal throttling", 0.29), ("slow link", 0.1)];
+        assert_eq!(
+            answer(open_symptom(Symptom::Stalls, &rivals)),
+            "Stalls: cause unknown; power saving (41%) or thermal throttling (29%)"
         );
         let rivals = [("failing surface", 0.83), ("thermal throttling", 0.12)];
         assert_eq!(
