@@ -23,9 +23,15 @@ pub(crate) fn classes_to_buy(capacity_bytes: u64) -> Vec<Usual> {
     classes.into_iter().filter_map(|class| usual(class, Some(capacity_bytes), Figure::Read)).collect()
 }
 
+/// Share of what a speed class promises from which a card keeps it: a promise is a minimum, and a check is no test of the SD
+/// Association.
+const PROMISE_KEPT: f64 = 0.9;
+
 /// What is known of drives like this one.
 #[derive(Debug, Default)]
 pub(crate) struct Kin {
+    /// The speed classes of a card, and the bytes a second that they promise of sequential writes.
+    pub(crate) speed_classes: Option<(String, f64)>,
     /// The model.
     pub(crate) rated: Option<Rated>,
     /// Values of new drives of its class.
@@ -53,6 +59,9 @@ impl Kin {
         let Some(drive) = facts.plain_drive() else { return Self::default() };
         let of = |(metric, figure)| Some((metric, usual_for(facts, figure)?));
         Self {
+            speed_classes: drive.card.as_ref().and_then(|card| {
+                Some((card.speed_classes.value()?.clone(), card.promised_bytes_per_s.get()? as f64))
+            }),
             rated: of_drive(drive),
             usual: FIGURES.into_iter().filter_map(of).collect(),
             volumes: Vec::new(),
@@ -79,6 +88,11 @@ impl Kin {
                 },
             )
         });
+        let promised =
+            self.speed_classes.iter().filter(|_| self.rated.is_none()).map(|(_, per_s)| Reference {
+                least: Some(PROMISE_KEPT),
+                ..Reference::new(Metric::SequentialWrite, Origin::Advertised, *per_s)
+            });
         // Few models, such as those of sticks in a review, are not all that a class has.
         let whole = self.usual.iter().filter(|(_, usual)| usual.values.len() >= MODELS_OF_A_CLASS);
         let of_class = whole.filter_map(|(metric, usual)| {
@@ -90,7 +104,7 @@ impl Kin {
                 Reference { least: Some(slowest / median), ..Reference::new(*metric, Origin::Class, median) };
             is_sequential.then_some(reference)
         });
-        rated.chain(of_class).collect()
+        rated.chain(promised).chain(of_class).collect()
     }
 
     /// The types of volumes that reach one of their limits in what was measured, and go beyond none: the most I/Os and bytes a

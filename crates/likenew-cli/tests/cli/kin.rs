@@ -72,6 +72,13 @@ fn machines() -> Vec<Machine> {
             "ceiling_bytes_per_s": known(53_248_000_u64), "possible_bytes_per_s": known(53_248_000_u64),
         },
     });
+    let card = json!({
+        "name": "mmcblk0", "kind": "card", "link": { "bus": known("MMC") }, "identity": identity("SN32G", 31.9, 0),
+        "card": {
+            "kind": known("SD"), "speed_classes": known("C10 U3 V30 A1"),
+            "promised_bytes_per_s": known(30_000_000_u64),
+        },
+    });
     let of = |about, simulated, drive| Machine { about, simulated, drive };
     vec![
         of(
@@ -100,6 +107,7 @@ fn machines() -> Vec<Machine> {
         of("a cloud volume", "cloud-gp2-100gib?fill=0.5", volume),
         of("a virtual disk", "cloud-gp2-100gib?fill=0.5", virtual_disk),
         of("a USB 3 stick at a USB 2 port", "usb-stick-16gb?fill=0.5", stick),
+        of("an SD card that breaks its promise", "microsd-32gb?fill=0.5", card),
     ]
 }
 
@@ -185,7 +193,7 @@ fn the_first_screen_says_where_a_drive_without_a_baseline_stands() {
             .entry(simulated)
             .or_insert_with(|| Kept::new(&["check", &format!("sim:{simulated}")]))
             .judge(&drive);
-        let is_slow = about.contains("slower than any") || about.contains("USB 2");
+        let is_slow = ["slower than any", "USB 2", "promise"].iter().any(|of| about.contains(of));
         text += &format!("## {about}\n\n{}\n", output.code(if is_slow { 10 } else { 0 }).stdout());
     }
     matches_file("first-screens.txt", &text);

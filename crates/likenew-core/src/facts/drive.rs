@@ -112,6 +112,12 @@ pub struct Card {
     /// Its preferred unit to erase and write: the allocation unit of an SD card.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub allocation_unit_bytes: Fact<u64>,
+    /// Its speed classes, as they are printed on it: `C10 U3 V30 A1`.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub speed_classes: Fact<String>,
+    /// Bytes a second that these promise of sequential writes at least.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub promised_bytes_per_s: Fact<u64>,
     /// Whether it takes several commands at once.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues_commands: Fact<bool>,

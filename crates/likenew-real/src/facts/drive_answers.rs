@@ -255,15 +255,58 @@ pub(crate) fn card(subject: &Subject<'_>) -> Card {
         let place = Roots::place(&subject.device, name);
         roots.hexadecimal(&place).and_then(wording::TOO_LARGE, |number| u32::try_from(number).ok())
     };
+    let kind = subject.line("device/type");
+    let status = match kind.value().map(String::as_str) {
+        Some("SD") => {
+            subject.line("device/ssr").and_then(wording::NOT_A_NUMBER, |text| SdStatus::read(&text))
+        }
+        _ => Fact::NotQueried,
+    };
     Card {
-        kind: subject.line("device/type"),
+        kind,
         name: subject.line("device/name"),
         maker: number("device/manfid"),
         maker_for: number("device/oemid"),
         manufacture_date: subject.line("device/date"),
         allocation_unit_bytes: roots.count(&subject.device, "device/preferred_erase_size"),
+        promised_bytes_per_s: status.clone().and_then(wording::NO_SPEED_CLASS, SdStatus::promised),
+        speed_classes: status.and_then(wording::NO_SPEED_CLASS, SdStatus::words),
         queues_commands: queues(subject),
         timing: timing(subject),
+    }
+}
+
+/// The speed classes in an SD card's status register (SD Physical Layer Simplified Specification 6.00, table 4-44): of each its
+/// number, 0 where the card has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct SdStatus {
+    speed: u8,
+    uhs: u8,
+    video: u8,
+    application: u8,
+}
+
+impl SdStatus {
+    /// From the 64 bytes of the register in hexadecimal digits, the highest first.
+    fn read(text: &str) -> Option<Self> {
+        let byte = |at: usize| u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok();
+        (text.len() == 128).then_some(())?;
+        // Codes 0 to 4 of SPEED_CLASS stand for classes 0, 2, 4, 6 and 10; others are reserved.
+        let speed = *[0, 2, 4, 6, 10].get(usize::from(byte(8)?)).unwrap_or(&0);
+        Some(Self { speed, uhs: byte(14)? >> 4, video: byte(15)?, application: byte(21)? & 15 })
+    }
+
+    /// The classes in MB/s: the number of a speed or video class, ten times the grade of UHS.
+    fn promised(self) -> Option<u64> {
+        let most = u64::from(self.speed).max(u64::from(self.uhs) * 10).max(u64::from(self.video));
+        (most > 0).then_some(most * 1_000_000)
+    }
+
+    fn words(self) -> Option<String> {
+        let all = [("C", self.speed), ("U", self.uhs), ("V", self.video), ("A", self.application)];
+        let known = all.iter().filter(|(_, number)| *number > 0);
+        let words: Vec<String> = known.map(|(letter, number)| format!("{letter}{number}")).collect();
+        (!words.is_empty()).then(|| words.join(" "))
     }
 }
 

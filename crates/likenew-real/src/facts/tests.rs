@@ -295,6 +295,8 @@ fn a_card_in_a_small_board_tells_its_own_words() {
     let card = facts.drives[0].card.as_ref().unwrap();
     assert_eq!((card.allocation_unit_bytes.get(), card.maker.get()), (Some(4 << 20), Some(3)));
     assert_eq!(card.timing.value().unwrap(), "sd high speed");
+    assert_eq!(card.speed_classes.value().unwrap(), "C10 U3 V30 A1");
+    assert_eq!(card.promised_bytes_per_s.get(), Some(30_000_000));
 }
 
 #[test]

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 
 pub(crate) const EMPTY_FILE: &str = "it is empty";
 pub(crate) const NOT_A_NUMBER: &str = "it is not such a number";
+pub(crate) const NO_SPEED_CLASS: &str = "the card has none";
 pub(crate) const NOT_THERE: &str = "the system does not have it";
 pub(crate) const NO_PERMISSION: &str = "this user may not read it";
 

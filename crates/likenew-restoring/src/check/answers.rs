@@ -547,7 +547,10 @@ impl Answers<'_> {
                 Some(rated) if !self.has_given_speeds => {
                     Source::Rated { name: &rated.product.name, gb: rated.drive.gb, source: rated.source() }
                 }
-                _ => Source::Given,
+                _ => match &self.kin.speed_classes {
+                    Some((classes, _)) if !self.has_given_speeds => Source::SpeedClasses(classes),
+                    _ => Source::Given,
+                },
             },
             (Origin::Class, _) => {
                 let usual = self.kin.usual.first();

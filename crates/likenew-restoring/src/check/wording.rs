@@ -589,6 +589,8 @@ pub(super) enum Source<'a> {
         gb: Option<f64>,
         source: &'a str,
     },
+    /// As they are printed on a card.
+    SpeedClasses(&'a str),
     /// In words.
     Class(String),
     SimulatedModel {
@@ -617,6 +619,7 @@ impl Source<'_> {
                 format!("rated speeds of {name}, {gb} GB ({source})")
             }
             Self::Rated { name, gb: None, source } => format!("rated speeds of {name} ({source})"),
+            Self::SpeedClasses(classes) => format!("the least that its speed classes promise, {classes}"),
             Self::Class(class) => format!("new drives of its class, {class}: rated speeds and reviews"),
             Self::SimulatedModel { model, entry } => {
                 format!("a simulated new {model}, just as full (catalog entry {entry})")
