@@ -34,6 +34,7 @@ pub(crate) fn workload(case: &Case, until: Until) -> Workload {
         arrival: Arrival::Closed { depth: case.depth },
         // Like fio's setting: the comparison is about the path of an I/O, not its content.
         data: DataClass::Zero,
+        flush_every: 0,
     };
     Workload { seed: 1, lanes: case.lanes, ..Workload::new(case.to_string(), until, vec![stream]) }
 }

@@ -72,6 +72,9 @@ pub struct Stream {
     /// The data class of writes; of stamped data also what reads expect.
     #[serde(default = "random")]
     pub data: DataClass,
+    /// After how many of its writes each copy makes them durable with a flush, which is in flight alone; 0 for never.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub flush_every: u32,
 }
 
 /// When the I/Os of a stream leave.
@@ -197,16 +200,13 @@ impl Workload {
 
     /// Most bytes that it writes to the drive; none where only its time ends it.
     pub fn bytes_written_max(&self) -> Option<u64> {
-        let writes = |stream: &&Stream| {
-            stream.op.shares().into_iter().any(|(op, share)| op == Op::Write && share > 0.0)
-        };
         if !self.reaches_drive() {
             return Some(0);
         }
         if let Some(replay_spec) = &self.replay_spec {
             return replay_spec.bytes_written_max();
         }
-        if self.streams.iter().filter(writes).count() == 0 {
+        if !self.streams.iter().any(Stream::has_writes) {
             return Some(0);
         }
         let longest = self.streams.iter().map(|stream| u64::from(stream.size.max())).max().unwrap_or(0);
@@ -358,7 +358,13 @@ impl Workload {
 impl Stream {
     /// I/Os of `block` bytes, the next as soon as fewer than `depth` are in flight.
     pub fn closed(op: Mix, block: u32, place: AccessPattern, depth: u32, data: DataClass) -> Self {
-        Self { op, size: Size::fixed(block), pattern: place, arrival: Arrival::Closed { depth }, data }
+        let arrival = Arrival::Closed { depth };
+        Self { op, size: Size::fixed(block), pattern: place, arrival, data, flush_every: 0 }
+    }
+
+    /// Whether any of its I/Os is a write.
+    fn has_writes(&self) -> bool {
+        self.op.shares().into_iter().any(|(op, share)| op == Op::Write && share > 0.0)
     }
 
     fn check_alone(&self) -> Result<(), WorkloadError> {
@@ -372,6 +378,9 @@ impl Stream {
         }
         if matches!(self.arrival, Arrival::Interleaved { weight: 0, .. }) {
             return Err(WorkloadError::NoWeight);
+        }
+        if self.flush_every > 0 && !self.has_writes() {
+            return Err(WorkloadError::NothingToFlush);
         }
         if let AccessPattern::Zipf { theta, .. } = self.pattern
             && !(theta > 0.0 && theta <= 10.0)
@@ -756,6 +765,8 @@ pub(crate) enum WorkloadError {
     ImpossibleRate(f64),
     #[error("a stream that takes turns needs a weight of at least 1")]
     NoWeight,
+    #[error("flush_every is for streams that write; leave it out")]
+    NothingToFlush,
     #[error("Zipf's θ of {0} is not in 0..10")]
     ImpossibleTheta(f64),
     #[error("\"{0}\" would change this target, which is read-only")]
@@ -872,6 +883,7 @@ mod tests {
                 pattern: AccessPattern::Random(Region::WHOLE),
                 arrival: Arrival::Closed { depth: 4 },
                 data: DataClass::Random,
+                flush_every: 0,
             }],
         }
     }

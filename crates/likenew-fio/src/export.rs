@@ -399,6 +399,9 @@ impl Section {
             return Err(not_expressible(workload, MissingFeature::Proportions));
         }
         self.set("iodepth", stream.arrival.depth());
+        if stream.flush_every > 0 {
+            self.set("fdatasync", stream.flush_every);
+        }
         let Arrival::Open { per_second, inter_arrival, .. } = stream.arrival else { return Ok(()) };
         self.comment(wording::LATE_IOS);
         match inter_arrival {

@@ -103,6 +103,8 @@ pub(crate) enum Note {
     Instant,
     /// Latency counts from when an I/O left, not from when it was due.
     Paced,
+    /// Flushes were of data and metadata.
+    Fsync,
     /// Every copy walked the whole zone.
     Overlapping,
     /// These settings have no counterpart in a workload.
@@ -209,6 +211,7 @@ fn of_jobs(note: &Note) -> String {
         }
         Note::Instant => "took less than the millisecond that fio tells apart: no rate is known",
         Note::Paced => "fio counts a late I/O from when it was submitted; likenew counts from when it was due",
+        Note::Fsync => "fsync makes metadata durable too; likenew repeats it as fdatasync",
         Note::Overlapping => "each copy covered the whole zone of one file; likenew divides it among copies",
     }
     .to_owned()

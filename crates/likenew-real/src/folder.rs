@@ -16,7 +16,7 @@ use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Access;
-use rustix::fs::{Mode, OFlags, fstatvfs, fsync, openat, syncfs};
+use rustix::fs::{Mode, OFlags, fdatasync, fstatvfs, openat, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -267,7 +267,7 @@ impl FileTable {
         for entry in dirty {
             // A file that was deleted in the meantime has nothing to keep.
             if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
-                first_error = first_error.and(fsync(fd));
+                first_error = first_error.and(fdatasync(fd));
             }
         }
         first_error

@@ -9,8 +9,8 @@ use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::workload::Access;
 use rustix::fs::{
-    Advice, AtFlags, FallocateFlags, OFlags, StatxFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fsync,
-    statx,
+    Advice, AtFlags, FallocateFlags, OFlags, StatxFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl,
+    fdatasync, fsync, statx,
 };
 use rustix::io::{Errno, pread, pwrite};
 
@@ -103,7 +103,7 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
             Op::Read => pread(fd, &mut *buffer, offset),
             Op::Write => pwrite(fd, buffer, offset),
             Op::Trim => punch(fd, offset, io.length).map(|()| 0),
-            Op::Flush => fsync(fd).map(|()| 0),
+            Op::Flush => fdatasync(fd).map(|()| 0),
         };
         // A signal that came before the first byte moved is nothing that the drive answered.
         if answer != Err(Errno::INTR) {

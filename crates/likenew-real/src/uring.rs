@@ -325,7 +325,7 @@ fn entry(io: &Io, spot: Spot<'_>, address: *mut u8, fixed_buffer: bool, fixed_fi
         (Op::Read, false) => transfer!(ReadFixed, Read, fd),
         (Op::Write, true) => transfer!(WriteFixed, Write, types::Fixed(0)),
         (Op::Write, false) => transfer!(WriteFixed, Write, fd),
-        (Op::Flush, _) => opcode::Fsync::new(fd).build(),
+        (Op::Flush, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         (Op::Trim, _) => {
             let mode = PUNCH.bits().cast_signed();
             opcode::Fallocate::new(fd, length.into()).offset(offset).mode(mode).build()

@@ -118,6 +118,8 @@ pub(crate) struct Departure {
     pub(crate) stream: u16,
     /// When it was due, if its pace sets that.
     pub(crate) due: Option<Nanos>,
+    /// Whether it is one of the I/Os of the workload, and no flush that follows them.
+    pub(crate) is_counted: bool,
 }
 
 /// Issues the I/Os of one copy of a stream, or of the streams that take turns with it.
@@ -138,6 +140,9 @@ struct Kind {
     cursor: Cursor,
     data: DataClass,
     random: Xoshiro256PlusPlus,
+    flush_every: u32,
+    /// Writes since its last flush.
+    unflushed: u32,
 }
 
 enum Timer {
@@ -198,6 +203,9 @@ impl Issuer {
 
     /// Whether an I/O may leave at `now`. A closed pace needs no clock.
     pub(crate) fn ready(&self, now: Nanos) -> bool {
+        if self.owes_flush() {
+            return self.in_flight == 0;
+        }
         match self.timer {
             Timer::Closed { depth } => self.in_flight < depth,
             Timer::Open { next, depth_max, .. } => next <= now && self.in_flight < depth_max,
@@ -207,9 +215,14 @@ impl Issuer {
     /// When the next I/O may leave even if nothing ends first.
     pub(crate) fn next_due(&self) -> Nanos {
         match self.timer {
-            Timer::Open { next, depth_max, .. } if self.in_flight < depth_max => next,
+            Timer::Open { next, depth_max, .. } if self.in_flight < depth_max && !self.owes_flush() => next,
             _ => Nanos::NEVER,
         }
+    }
+
+    /// Whether nothing but a flush may leave, once all that is in flight has ended.
+    fn owes_flush(&self) -> bool {
+        self.kinds.iter().any(Kind::owes_flush)
     }
 
     /// Whether its I/Os are due at set times.
@@ -221,10 +234,15 @@ impl Issuer {
     #[inline]
     pub(crate) fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         self.in_flight += 1;
+        if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.owes_flush()) {
+            kind.unflushed = 0;
+            batch.push(Io { slot, op: Op::Flush, offset: 0, length: 0, data: kind.data });
+            return Departure { stream: kind.stream, due: None, is_counted: false };
+        }
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
         let kind = &mut self.kinds[turn];
         kind.issue(slot, batch);
-        Departure { stream: kind.stream, due: self.timer.tick(&mut kind.random) }
+        Departure { stream: kind.stream, due: self.timer.tick(&mut kind.random), is_counted: true }
     }
 
     /// One of its I/Os has ended.
@@ -247,7 +265,13 @@ impl Kind {
             cursor: Cursor::new(&stream.pattern, range, geometry, of.copy, of.copies),
             data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
+            flush_every: stream.flush_every,
+            unflushed: 0,
         }
+    }
+
+    fn owes_flush(&self) -> bool {
+        self.flush_every > 0 && self.unflushed >= self.flush_every
     }
 
     #[inline]
@@ -257,6 +281,7 @@ impl Kind {
             Mix::Reads(percent) if self.random.random_range(0..100) < percent => Op::Read,
             Mix::Reads(_) => Op::Write,
         };
+        self.unflushed += u32::from(op == Op::Write);
         let length = self.draw_length();
         let (offset, length) = match op {
             // It is about everything that was written.

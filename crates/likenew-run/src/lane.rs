@@ -265,9 +265,9 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
 
     fn issue_one(&mut self, slot_owner: usize) {
         let slot = self.free.pop().expect("there are as many slots as I/Os that may be in flight");
-        let Departure { stream, due } = self.source.issue(slot_owner, slot, &mut self.batch);
+        let Departure { stream, due, is_counted } = self.source.issue(slot_owner, slot, &mut self.batch);
         let &Io { op, offset, length, .. } = self.batch.last().expect("a source adds an I/O");
-        self.ops_left -= 1;
+        self.ops_left -= u64::from(is_counted);
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(length));
         let flight = &mut self.flights[slot.index()];
         flight.slot_owner = slot_owner;

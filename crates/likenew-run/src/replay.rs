@@ -229,7 +229,7 @@ impl IoSource for Recording {
             self.head = None;
         }
         batch.push(Io { slot, op, offset, length, data: self.data });
-        Departure { stream: ticket.stream, due: ticket.due }
+        Departure { stream: ticket.stream, due: ticket.due, is_counted: true }
     }
 
     fn on_submit(&mut self, at: Nanos) {

@@ -228,6 +228,7 @@ fn reads(ops: u64) -> Workload {
         pattern: AccessPattern::Random(Region::WHOLE),
         arrival: Arrival::Closed { depth: 32 },
         data: DataClass::Random,
+        flush_every: 0,
     };
     Workload::new("calibration", Until::ops(ops), vec![stream])
 }

@@ -130,6 +130,10 @@ fn the_way_to_the_drive_is_reported_where_it_is_not_the_usual_one() {
     has(&of("access = 'buffered'"), &["direct=0", "invalidate=0"]);
     has(&of("access = 'buffered'\ncold = true\nflush = true"), &["direct=0", "invalidate=1", "end_fsync=1"]);
     has(&of("access = 'null'"), &["ioengine=null"]);
+    let writes = workload(
+        "name = 'w'\nuntil = { ops = 8 }\n[[stream]]\nop = 'write'\nsize = '4KiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1\nflush_every = 4",
+    );
+    has(&section(&writes), &["fdatasync=4"]);
 }
 
 #[test]

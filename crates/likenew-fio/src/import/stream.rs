@@ -49,7 +49,17 @@ pub(super) fn stream(options: &Options, name: &str, notes: &mut Notes) -> Result
     if !unsaid.is_empty() {
         notes.add(Note::Unmapped(unsaid.join(" ")), name);
     }
-    Ok(Stream { op, size, pattern, arrival, data: data(options) })
+    let every = |option: &str| options.text(option).and_then(|writes| writes.parse::<u32>().ok());
+    let flush_every = match (every("fdatasync"), every("fsync")) {
+        (Some(writes @ 1..), _) => writes,
+        (_, Some(writes @ 1..)) => {
+            notes.add(Note::Fsync, name);
+            writes
+        }
+        _ => 0,
+    };
+    let flush_every = if matches!(op, Mix::Only(Op::Write) | Mix::Reads(_)) { flush_every } else { 0 };
+    Ok(Stream { op, size, pattern, arrival, data: data(options), flush_every })
 }
 
 fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {

@@ -114,7 +114,9 @@ fn bins_leave_nothing_to_interpolate() {
 
 #[test]
 fn flushes_beside_writes_are_counted_apart() {
-    let (_, segment) = one(sample!("buffered.json"));
+    let (imported, segment) = one(sample!("buffered.json"));
+    assert_eq!(segment.workload.streams[0].flush_every, 8);
+    caveat(&imported, "fdatasync");
     assert_eq!((segment.ios(Op::Write), segment.ios(Op::Flush)), (128, 15));
     assert_eq!(segment.iops(), Some(128.0 / 0.095));
 }

@@ -85,7 +85,14 @@ impl Phase {
         }
         let pattern = AccessPattern::Random(Region::bytes(0..span));
         let arrival = Arrival::Closed { depth: WRITE_DEPTH };
-        let stream = Stream { op: Mix::Only(Op::Write), size: write_sizes(geometry), pattern, arrival, data };
+        let stream = Stream {
+            op: Mix::Only(Op::Write),
+            size: write_sizes(geometry),
+            pattern,
+            arrival,
+            data,
+            flush_every: 0,
+        };
         Workload::new(format!("{} writes", self.name), Until::elapsed(time), vec![stream])
     }
 

@@ -182,7 +182,7 @@ impl IoSource for Preparation {
         self.at = self.next_touched(self.at);
         self.in_flight += 1;
         batch.push(Io { slot, op: Op::Write, offset, length: spot.length as u32, data: self.data });
-        Departure { stream: 0, due: None }
+        Departure { stream: 0, due: None, is_counted: true }
     }
 
     fn on_end(&mut self, _: usize, _: &Sample) {

@@ -214,6 +214,37 @@ fn a_flush_at_the_end_counts() {
 }
 
 #[test]
+fn a_stream_makes_its_writes_durable_every_so_many() {
+    let commits = |depth: u32, every: u32, arrival: &str| {
+        run_quietly(
+            drive(4),
+            &workload(&format!(
+                "until = {{ ops = 12 }}\n[[stream]]\nop = 'write'\nsize = '4k'\npattern.sequential = 'whole'\nflush_every = {every}\n{arrival}depth{} = {depth}",
+                if arrival.contains("open") { "_max" } else { "" }
+            )),
+        )
+    };
+    let closed = "arrival.closed.";
+    let one = commits(1, 1, closed);
+    // The last flush would come after the last I/O that was asked for.
+    assert_eq!((one.ios(Op::Write), one.ios(Op::Flush)), (12, 11));
+    assert_eq!(
+        (one.elapsed(), one.iops()),
+        (Nanos(23 * SERVICE.0), Some(12.0 / (23.0 * SERVICE.as_secs_f64())))
+    );
+    // Four go together, and nothing goes beside their flush.
+    let four = commits(4, 4, closed);
+    assert_eq!((four.ios(Op::Write), four.ios(Op::Flush), four.elapsed()), (12, 2, Nanos(5 * SERVICE.0)));
+    let paced = commits(4, 2, "arrival.open.per_second = 1000\narrival.open.");
+    assert_eq!((paced.ios(Op::Write), paced.ios(Op::Flush)), (12, 5));
+    let reads = workload(
+        "until = { ops = 1 }\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1\nflush_every = 1",
+    );
+    let refused = run(&mut drive(1), &reads, &mut || Box::new(())).err().unwrap();
+    assert!(refused.to_string().contains("flush_every"), "{refused}");
+}
+
+#[test]
 fn a_drive_without_a_page_cache_refuses_to_use_one() {
     let usual = reads("ops = 1", 1);
     let buffered = Workload { access: Access::Buffered, ..usual.clone() };

@@ -86,6 +86,7 @@ pub(crate) fn segment(number: u64) -> Segment {
         pattern: likenew_core::workload::AccessPattern::Random("whole".parse().unwrap()),
         arrival: Arrival::Closed { depth: 4 },
         data: DataClass::Ratio(0.3),
+        flush_every: 0,
     };
     let name = format!("file {number} “ä”");
     let workload = Workload { seed: number, ..Workload::new(name, Until::ops(40), vec![stream]) };
