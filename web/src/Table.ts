@@ -62,6 +62,7 @@ const KEYS = [
   "read_percent",
   "round",
   "stream",
+  "writers",
   "zone",
 ];
 

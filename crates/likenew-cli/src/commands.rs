@@ -24,6 +24,7 @@ use likenew_procedures::bench::BenchOptions;
 use likenew_procedures::cache::CacheOptions;
 use likenew_procedures::fill::FillOptions;
 use likenew_procedures::fit::{Fitting, Options, Unfit};
+use likenew_procedures::suits::SuitsOptions;
 use likenew_procedures::surface::SurfaceOptions;
 use likenew_procedures::sweep::SweepOptions;
 use likenew_procedures::trim::TrimOptions;
@@ -166,11 +167,12 @@ fn read<C: Command>(matches: &ArgMatches) -> Result<TypedCommand, clap::Error> {
 }
 
 /// All commands. Their groups and examples stand in [`help_wording::GROUPS`].
-const COMMANDS: [Row; 31] = [
+const COMMANDS: [Row; 32] = [
     row::<check::Check>("check").served(),
     row::<recondition::Recondition>("recondition").served(),
     row::<Measured<BenchOptions>>("bench").served(),
     row::<Measured<SweepOptions>>("sweep").served(),
+    row::<Measured<SuitsOptions>>("suits").served(),
     row::<Measured<SurfaceOptions>>("surface").served(),
     row::<Measured<FillOptions>>("fill").served(),
     row::<endure::Endure>("endure").served(),

@@ -32,9 +32,9 @@ pub(crate) struct ReferenceArguments {
     /// catalog's]
     #[arg(long, value_name = "METRIC=VALUE")]
     advertised: Option<RatedMetrics>,
-    /// Compare with an earlier check, with another drive of this model (a file of `likenew export --baseline`, or of a
-    /// simulated drive), or with none [default: for a real drive, its first check; a simulated drive is compared with
-    /// itself when new]
+    /// Compare with an earlier check, with another drive of this model (a file that likenew export made with --baseline,
+    /// or that of a simulated drive), or with none [default: for a real drive, its first check; a simulated drive is
+    /// compared with itself when new]
     #[arg(long, value_name = "RUN|FILE|none")]
     baseline: Option<Baseline>,
 }

@@ -12,5 +12,6 @@ pub mod endure;
 pub mod fill;
 pub mod replay;
 pub mod run;
+pub mod suits;
 pub mod surface;
 pub mod sweep;

@@ -5,8 +5,8 @@ use likenew_core::procedure::{Descriptor, Evidence, Plan, Procedure};
 use likenew_procedure_support::{device_counters, refusals, wording};
 
 use crate::{
-    age, apps, bench, cache, check, data, endure, facts, fill, model, recondition, replay, run, surface,
-    sweep, trim, verify, xray,
+    age, apps, bench, cache, check, data, endure, facts, fill, model, recondition, replay, run, suits,
+    surface, sweep, trim, verify, xray,
 };
 
 /// Makes a procedure from the settings of a plan.
@@ -17,11 +17,12 @@ fn boxed(procedure: Result<impl Procedure + 'static, String>) -> Result<Box<dyn 
 }
 
 /// Every procedure, in the order in which a newcomer should meet them.
-const PROCEDURES: [(&Descriptor, FromPlan); 18] = [
+const PROCEDURES: [(&Descriptor, FromPlan); 19] = [
     (&check::DESCRIPTOR, |plan| boxed(check::Check::from_options(&plan.options))),
     (&recondition::DESCRIPTOR, |plan| boxed(recondition::Recondition::from_options(&plan.options))),
     (&bench::DESCRIPTOR, |plan| boxed(bench::Bench::from_options(&plan.options))),
     (&sweep::DESCRIPTOR, |plan| boxed(sweep::Sweep::from_options(&plan.options))),
+    (&suits::DESCRIPTOR, |plan| boxed(suits::Suits::from_options(&plan.options))),
     (&surface::DESCRIPTOR, |plan| boxed(surface::Surface::from_options(&plan.options))),
     (&fill::DESCRIPTOR, |plan| boxed(fill::Fill::from_options(&plan.options))),
     (&endure::DESCRIPTOR, |plan| boxed(endure::Endure::from_options(&plan.options))),

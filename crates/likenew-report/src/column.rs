@@ -31,7 +31,7 @@ pub(crate) struct Column {
 
 /// Numbers that say what was measured, not the result: they identify rows in every document. Words do so,
 /// too.
-const KEYS: [&str; 11] = [
+const KEYS: [&str; 12] = [
     "block_bytes",
     "depth",
     "file",
@@ -42,6 +42,7 @@ const KEYS: [&str; 11] = [
     "read_percent",
     "round",
     "stream",
+    "writers",
     "zone",
 ];
 

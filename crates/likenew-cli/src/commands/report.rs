@@ -230,8 +230,7 @@ pub(crate) struct Export {
     run: PathBuf,
     /// The file to make, such as check.likenew
     file: PathBuf,
-    /// Of a check: write only its figures and the drive's model, for `likenew check --baseline FILE` on other drives of
-    /// this model
+    /// Of a check: write only its figures and the drive's model, with which other drives of this model are compared
     #[arg(long, conflicts_with = "archive")]
     baseline: bool,
     /// Folder of all runs, beside which the secret for serial numbers is [default: ~/.local/share/likenew/runs]

@@ -88,6 +88,14 @@ pub(crate) const GROUPS: [(&str, &[CommandExamples]); 6] = [
                 ],
             ),
             (
+                "suits",
+                [
+                    "likenew suits /var/lib/etcd --for etcd",
+                    "likenew suits ~/data",
+                    "likenew suits sim:tlc-enterprise-1920gb --for etcd-heavy,postgres",
+                ],
+            ),
+            (
                 "surface",
                 [
                     "likenew surface /dev/sda",

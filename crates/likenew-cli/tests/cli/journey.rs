@@ -17,6 +17,7 @@ const STEPS: &[(&[&str], i32, &str)] = &[
     (&["trim", "sim:tiny-flash", "--passes", "2"], 0, "TRIM"),
     (&["bench", ".", "--span", "16MiB", "--passes", "1", "--time", "100ms"], 0, "SEQ1M Q8T1 read"),
     (&["sweep", "sim:tiny-flash", "--block", "4k,1m", "--depth", "1", "--passes", "1"], 0, "Peak read"),
+    (&["suits", "sim:tiny-flash", "--passes", "1", "--for", "etcd"], 0, "durable writes/s"),
     (&["surface", "sim:wd6400aaks"], 0, "MB/s"),
     (&["fill", "sim:tiny-flash", "--files", "4", "--file-size", "8MiB"], 0, "MB/s"),
     (&["endure", "sim:tiny-flash", "--fills", "1", "--op", "write"], 0, "MB/s"),
@@ -77,7 +78,7 @@ fn journey_through_every_command() {
 }
 
 /// Each command that measures, with what keeps its dry run short.
-const PLANNED: [&[&str]; 16] = [
+const PLANNED: [&[&str]; 17] = [
     &["age"],
     &["apps"],
     &["bench"],
@@ -89,6 +90,7 @@ const PLANNED: [&[&str]; 16] = [
     &["fill"],
     &["model", "--op", "read"],
     &["recondition"],
+    &["suits"],
     &["surface"],
     &["sweep"],
     &["trim"],

@@ -123,7 +123,8 @@ impl Kept {
         let sandbox = Sandbox::new();
         sandbox.run(command);
         let run = sandbox.runs().pop().unwrap();
-        let read = |name| (name, fs::read_to_string(run.join(name)).unwrap());
+        // A simulated drive has no observations where its procedure asks for none.
+        let read = |name| (name, fs::read_to_string(run.join(name)).unwrap_or_default());
         let files = ["plan.toml", "machine.json", "observations.jsonl"].map(read).to_vec();
         Self { sandbox, run, files }
     }
@@ -234,4 +235,25 @@ fn a_drive_is_slow_if_it_is_slower_than_others_of_its_model_are_among_themselves
     assert!(same.contains("✓") && same.contains("As fast as others of its model"), "{same}");
     let few = kept.judge_among(&unknown, &alike(900.0)[..3]).code(0).stdout();
     assert!(few.contains("3 others are too few to judge by"), "{few}");
+}
+
+/// As an SSD that reports a volatile cache, with the flushes of one with power-loss protection.
+#[test]
+fn a_flush_that_costs_nothing_is_a_problem_where_the_cache_is_volatile() {
+    let kept = Kept::new(&["suits", "sim:tlc-enterprise-1920gb", "--passes", "2"]);
+    let judge = |cache: &str| {
+        let facts = json!({
+            "stack": [{ "name": "sda", "kind": "disk", "write_cache": known(cache) }],
+            "drives": [sata("NoName SSD", 500.1, 0)],
+        });
+        let observed = json!({ "after": 0, "started_at": 0, "ended_at": 0, "probe": "facts", "result": { "facts": facts } });
+        fs::write(kept.run.join("observations.jsonl"), format!("{observed}\n")).unwrap();
+        let machine = kept.files.iter().find(|(name, _)| *name == "machine.json").unwrap();
+        fs::write(kept.run.join("machine.json"), of_a_device(&machine.1)).unwrap();
+        kept.sandbox.run(&["judge", kept.run.to_str().unwrap()])
+    };
+    let volatile = judge("write back");
+    assert!(volatile.code(10).stdout().contains("Durability: a flush takes"), "{}", volatile.stdout());
+    let protected = judge("write through");
+    assert!(!protected.code(0).stdout().contains("Durability"), "{}", protected.stdout());
 }

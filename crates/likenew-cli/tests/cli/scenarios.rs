@@ -80,7 +80,7 @@ macro_rules! scenarios_of {
     };
 }
 
-scenarios_of!(age apps bench cache check data endure facts fill model recondition replay run surface sweep trim verify xray);
+scenarios_of!(age apps bench cache check data endure facts fill model recondition replay run suits surface sweep trim verify xray);
 
 fn folder() -> &'static str {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios")

@@ -19,6 +19,7 @@ mod recondition_credit;
 mod recondition_rewrite;
 mod replay;
 mod replay_disk;
+mod suits;
 mod support;
 mod surface;
 mod sweep;

@@ -1,0 +1,338 @@
+//! Is the drive fast enough for what waits until its writes are durable: databases, logs, virtual machines?
+
+mod needs;
+mod wording;
+
+use std::ops::RangeInclusive;
+
+use clap::Args;
+use likenew_core::drive::Kind;
+use likenew_core::facts::{Drive, Facts};
+use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
+use likenew_core::io::{DataClass, Op};
+use likenew_core::probe::Probe;
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
+use likenew_core::region::Region;
+use likenew_core::row;
+use likenew_core::segment::Segment;
+use likenew_core::tally::Tally;
+use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
+use likenew_core::workload::{Access, AccessPattern, Mix, Stream, Until, Workload};
+use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
+use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
+use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::series::axis;
+use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
+use likenew_procedure_support::workloads::prepare;
+use serde::{Deserialize, Serialize};
+
+use needs::Need;
+pub use needs::Use;
+pub use wording::DESCRIPTOR;
+
+/// Is it fast enough for a database, a log or a virtual machine?
+#[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[command(next_help_heading = "Test")]
+#[serde(deny_unknown_fields, default)]
+pub struct SuitsOptions {
+    /// What for; a no is then a problem [default: all, and none is a problem]
+    #[arg(long = "for", value_enum, value_delimiter = ',', value_name = "USE,..")]
+    #[serde(rename = "for", skip_serializing_if = "Vec::is_empty")]
+    pub uses: Vec<Use>,
+    /// Bytes of each write before its flush
+    #[arg(long, default_value = "8KiB", value_parser = parse_size, value_name = "SIZE")]
+    #[serde(with = "size_text")]
+    pub block: u64,
+    /// Writers of a group commit
+    #[arg(long, default_value_t = 8, value_name = "N")]
+    pub writers: u32,
+    /// Address space to write in
+    #[arg(long, visible_alias = "size", default_value = "64MiB", hide_default_value = true, value_parser = parse_size, value_name = "SIZE")]
+    #[serde(with = "size_text")]
+    pub span: u64,
+    /// Passes of each test
+    #[arg(long, default_value_t = 5, value_name = "N")]
+    pub passes: u32,
+    /// Time limit of a pass; it also ends after 5,000 commits
+    #[arg(long, visible_alias = "runtime", default_value = "5s", value_parser = parse_duration, value_name = "TIME")]
+    #[serde(with = "duration_text")]
+    pub time: Nanos,
+}
+
+impl Default for SuitsOptions {
+    fn default() -> Self {
+        defaults()
+    }
+}
+
+impl Options for SuitsOptions {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn writes(&self, _is_chosen: &dyn Fn(&str) -> bool) -> bool {
+        true
+    }
+
+    fn fit(&mut self, fitting: &mut Fitting<'_>) -> Result<(), Unfit> {
+        fitting.span(&mut self.span, SPAN_MIN)
+    }
+}
+
+/// The span is a multiple of this. Chosen: as for bench.
+const SPAN_MIN: u64 = 8 << 20;
+/// Bytes of a write.
+const BLOCKS: RangeInclusive<u64> = 512..=1 << 20;
+/// Commits of a pass at most: enough for its p99.9, and 40 MiB at 8 KiB.
+const COMMITS_MAX: u64 = 5000;
+/// A flush of a drive whose cache is volatile that is over sooner has not waited for any medium: a program of flash takes some 200 µs
+/// and more (catalog/*.toml), and no flash is programmed in the time of a command. Chosen: a tenth of that, and a few commands.
+const COSTS_NOTHING: Nanos = Nanos::from_micros(20);
+/// Commits per turn of a hard disk's platters from which not each has waited for its place to come round. Chosen: a disk that writes
+/// from one place to the next can do a few in a turn.
+const COMMITS_PER_TURN: f64 = 10.0;
+
+/// The procedure.
+pub struct Suits {
+    options: SuitsOptions,
+}
+
+impl Suits {
+    /// From the settings of a plan.
+    ///
+    /// # Errors
+    /// A sentence that names the option and what it may be.
+    pub fn from_options(table: &toml::Table) -> Result<Self, String> {
+        let options: SuitsOptions = options("suits", table)?;
+        let SuitsOptions { passes, writers, time, span, block, .. } = options;
+        check_range("passes", passes, 1..=1000)?;
+        check_range("writers", writers, 1..=64)?;
+        check_time("time", time)?;
+        check_multiple("span", span, SPAN_MIN)?;
+        check_range("block", block, BLOCKS)?;
+        if !block.is_power_of_two() {
+            return Err(wording::no_power_of_two(block));
+        }
+        Ok(Self { options })
+    }
+
+    /// Each of `writers` writes a block after the one before and waits until it is durable; to a file as databases do, through the
+    /// page cache.
+    fn commits(&self, kind: Kind, writers: u32, pass: u32) -> Workload {
+        let SuitsOptions { block, span, passes, time, .. } = self.options;
+        let place = AccessPattern::Sequential(Region::bytes(0..span));
+        let block = u32::try_from(block).expect("a block is checked to be small");
+        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
+        let until = Until { elapsed: Some(time), bytes: None, ops: Some(COMMITS_MAX) };
+        let name = wording::pass_name(writers, pass + 1, passes);
+        let access =
+            if matches!(kind, Kind::Folder | Kind::File) { Access::Buffered } else { Access::Direct };
+        Workload {
+            lanes: writers,
+            access,
+            ..Workload::new(name, until, vec![Stream { flush_every: 1, ..stream }])
+        }
+    }
+
+    fn measure<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        lines: &mut Vec<(u32, Vec<&'a Segment>)>,
+    ) -> Result<(), Ended> {
+        let SuitsOptions { span, passes, writers, .. } = self.options;
+        let kind = steps.evidence().identity.kind;
+        if kind != Kind::Simulated {
+            steps.probe(|| Probe::Facts)?;
+        }
+        steps.run_seeded(|| prepare(span, span, DataClass::Random))?;
+        for writers in if writers > 1 { vec![1, writers] } else { vec![1] } {
+            lines.push((writers, Vec::new()));
+            for pass in 0..passes {
+                let segment = steps.run_seeded(|| self.commits(kind, writers, pass))?;
+                lines.last_mut().expect("one was just added").1.push(segment);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Procedure for Suits {
+    fn descriptor(&self) -> &'static Descriptor {
+        &DESCRIPTOR
+    }
+
+    fn layout(&self) -> Layout {
+        Layout { files: 1, file_bytes: self.options.span }
+    }
+
+    fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+        let geometry = &steps.evidence().geometry;
+        if self.options.span > geometry.capacity {
+            return Err(span_too_large(self.options.span, geometry.capacity, SPAN_MIN));
+        }
+        if !geometry.writable {
+            return Err(target_is_read_only());
+        }
+        let mut measured = Vec::new();
+        let _ended = self.measure(steps, &mut measured);
+        Ok(steps.conclude(|evidence| {
+            let lines: Vec<Commits> =
+                measured.iter().filter_map(|(writers, passes)| Commits::new(*writers, passes)).collect();
+            self.findings(evidence, &lines)
+        }))
+    }
+}
+
+impl Suits {
+    fn findings(&self, evidence: &Evidence, lines: &[Commits]) -> Findings {
+        let mut findings = Findings::default();
+        if let Some(one) = lines.first() {
+            let uses: &[Use] = if self.options.uses.is_empty() { &Use::ALL } else { &self.options.uses };
+            let is_asked = !self.options.uses.is_empty();
+            let judged: Vec<Judged<'_>> = uses.iter().map(|of| one.judge(*of)).collect();
+            let values = (one.rate.value, one.flush.latency.quantile(P99));
+            findings.summary = wording::summary(values.0, values.1, &judged);
+            let drive =
+                evidence.observations.iter().find_map(|of| of.result.facts()).and_then(Facts::plain_drive);
+            findings.answers.extend(one.finding(drive, evidence));
+            let verdict =
+                |judged: &Judged<'_>| wording::verdict(judged, is_asked, values, self.options.block);
+            findings.answers.extend(judged.iter().map(verdict));
+            findings.answers.push(wording::limit(one.write.latency_ns_mean(), one.flush.latency_ns_mean()));
+            findings.overview.lead = Lead::Summary;
+            // A use without a published figure is news only where it was asked for.
+            let listed = judged.iter().filter(|of| is_asked || !of.margins.is_empty());
+            findings.overview.answers = [wording::COSTS_NOTHING.to_owned()]
+                .into_iter()
+                .chain(listed.map(|of| of.of.answer_id()))
+                .collect();
+            findings.overview.table = Some(wording::table(lines));
+            findings.series.insert("commits".into(), drawn(lines));
+        }
+        findings.answers.extend(refusals(&evidence.segments));
+        spare_failing_drive(&mut findings.answers, evidence);
+        findings.tables.insert("commits".into(), lines.iter().map(Commits::row).collect());
+        findings
+    }
+}
+
+const P99: f64 = 0.99;
+
+/// A use, and whether the drive is fast enough for it: `None` where no figure is published, or an interval allows both.
+struct Judged<'a> {
+    of: Use,
+    suits: Option<bool>,
+    /// Each figure with how many times it is reached.
+    margins: Vec<(Need, Estimate)>,
+    source: &'a str,
+}
+
+/// Writes that were made durable one by one, by so many writers at once.
+struct Commits {
+    writers: u32,
+    /// Commits a second, of all writers.
+    rate: Estimate,
+    /// The 99th percentile of flushes, in nanoseconds. A write that goes to the drive before its flush is added by its own 99th
+    /// percentile, so that it is no less than that of both.
+    commit_p99: Estimate,
+    write: Tally,
+    flush: Tally,
+}
+
+impl Commits {
+    /// `None` if no pass measured anything.
+    fn new(writers: u32, passes: &[&Segment]) -> Option<Self> {
+        let measured: Vec<(&&Segment, Tally)> = passes
+            .iter()
+            .filter(|segment| segment.measurement_error().is_none() && segment.elapsed() > Nanos::ZERO)
+            .map(|segment| (segment, segment.total_of(Op::Flush)))
+            .filter(|(_, flush)| flush.done_ios() > 0)
+            .collect();
+        let rates: Vec<f64> = measured
+            .iter()
+            .map(|(segment, flush)| flush.done_ios() as f64 / segment.elapsed().as_secs_f64())
+            .collect();
+        let p99 = |segment: &Segment, op| segment.total_of(op).latency.quantile(P99).0 as f64;
+        let p99 = |(segment, _): &(&&Segment, Tally)| p99(segment, Op::Write) + p99(segment, Op::Flush);
+        let p99: Vec<f64> = measured.iter().map(p99).collect();
+        let (mut write, mut total) = (Tally::new(0, Op::Write), Tally::new(0, Op::Flush));
+        for (segment, flush) in &measured {
+            write.merge(&segment.total_of(Op::Write));
+            total.merge(flush);
+        }
+        Some(Self {
+            writers,
+            rate: Estimate::of_passes(&rates)?.not_negative(),
+            commit_p99: Estimate::of_passes(&p99)?.not_negative(),
+            write,
+            flush: total,
+        })
+    }
+
+    fn judge(&self, of: Use) -> Judged<'static> {
+        let (needs, source) = of.needs();
+        let margin = |need: &Need| match need {
+            Need::CommitsPerS(least) => self.rate.map(|rate| rate / least),
+            Need::FlushP99(most) => self.commit_p99.map(|p99| most.0 as f64 / p99),
+            Need::CommitMean(most) => self.rate.map(|rate| rate * most.as_secs_f64()),
+        };
+        let margins: Vec<(Need, Estimate)> = needs.iter().map(|need| (*need, margin(need))).collect();
+        let is_met = |of: &Estimate| match of.against(1.0) {
+            Verdict::Above => Some(true),
+            Verdict::Below => Some(false),
+            // A single pass has no interval.
+            Verdict::OnePass => Some(of.value >= 1.0),
+            Verdict::Alike | Verdict::Unclear => None,
+        };
+        let each: Vec<Option<bool>> = margins.iter().map(|(_, of)| is_met(of)).collect();
+        let suits = if each.contains(&Some(false)) {
+            Some(false)
+        } else {
+            (!each.is_empty() && each.iter().all(|of| *of == Some(true))).then_some(true)
+        };
+        Judged { of, suits, margins, source }
+    }
+
+    /// A flush that is over before anything can be durable.
+    fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
+        let median = self.flush.latency.quantile(0.5);
+        let is_volatile = evidence.observations.iter().filter_map(|of| of.result.facts()).any(|facts| {
+            facts
+                .stack
+                .last()
+                .and_then(|layer| layer.write_cache.value())
+                .is_some_and(|of| of == "write back")
+        });
+        let rpm = drive.and_then(|drive| drive.identity.rotation_rpm.get()).filter(|rpm| *rpm > 0);
+        if let Some(rpm) = rpm {
+            let turns_per_s = f64::from(rpm) / 60.0;
+            let per_turn = self.rate.value / turns_per_s;
+            return (per_turn > COMMITS_PER_TURN)
+                .then(|| wording::faster_than_platters(self.rate.value, rpm));
+        }
+        (is_volatile && median < COSTS_NOTHING).then(|| wording::costs_nothing(median))
+    }
+
+    fn row(&self) -> Row {
+        let time = |quantile| self.flush.latency.quantile(quantile).0;
+        row! {
+            writers: self.writers,
+            commits_per_s: self.rate.value,
+            commits_per_s_low: self.rate.low(),
+            commits_per_s_high: self.rate.high(),
+            write_ns_mean: self.write.latency_ns_mean(),
+            flush_ns_mean: self.flush.latency_ns_mean(),
+            flush_ns_p50: time(0.5),
+            flush_ns_p99: time(P99),
+            flush_ns_p999: time(0.999),
+            flush_ns_max: self.flush.latency.max().0,
+            failed: self.flush.errors,
+        }
+    }
+}
+
+fn drawn(lines: &[Commits]) -> Series {
+    let points = lines.iter().enumerate().map(|(at, line)| [at as f64, line.rate.value]);
+    Series::new(wording::TITLE, Shape::Bars, axis("writers", ""), axis("commits", "1/s"))
+        .lines(vec![Line::new(wording::COMMITS, points.collect())])
+        .categories(lines.iter().map(|line| line.writers.to_string()).collect::<Vec<_>>())
+}

@@ -1,0 +1,169 @@
+//! The sentences of suits.
+
+use likenew_core::findings::{Answer, OverviewTable};
+use likenew_core::procedure::Descriptor;
+use likenew_core::quantity::{Factor, Latency, Size, with_range};
+use likenew_core::units::{Nanos, Number, digits};
+use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::wording::{capitalize, count, list};
+
+use super::needs::{Need, Use};
+use super::{Commits, Judged, P99};
+
+/// What the procedure measures and what it costs.
+pub static DESCRIPTOR: Descriptor = Descriptor {
+    name: "suits",
+    question: "Is it fast enough for databases, logs and virtual machines, which wait until each write is durable?",
+    writes: "the tested span once, then at most 5,000 small writes in each pass; in a folder only to temporary files",
+    manual: include_str!("../suits.md"),
+};
+
+pub(super) const TITLE: &str = "Durable writes";
+pub(super) const COMMITS: &str = "commits";
+
+pub(super) fn pass_name(writers: u32, pass: u32, passes: u32) -> String {
+    format!("{} {pass}/{passes}", count(writers.into(), "writer"))
+}
+
+pub(super) fn no_power_of_two(block: u64) -> String {
+    format!("block = {block} must be a power of two, such as 8KiB")
+}
+
+impl Use {
+    /// As it is typed.
+    fn id(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::EtcdHeavy => "etcd-heavy",
+            Self::Proxmox => "proxmox",
+            Self::SqlServer => "sql-server",
+            Self::Postgres => "postgres",
+            Self::Mysql => "mysql",
+            Self::ZfsSlog => "zfs-slog",
+        }
+    }
+
+    /// The name of its answer.
+    pub(super) fn answer_id(self) -> String {
+        format!("suits_{}", self.id().replace('-', "_"))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::EtcdHeavy => "busy etcd",
+            Self::Proxmox => "Proxmox VE",
+            Self::SqlServer => "SQL Server log",
+            Self::Postgres => "PostgreSQL",
+            Self::Mysql => "MySQL",
+            Self::ZfsSlog => "ZFS SLOG",
+        }
+    }
+}
+
+impl Need {
+    fn words(self) -> String {
+        match self {
+            Self::CommitsPerS(least) => format!("the {} commits/s that it needs", Number(least)),
+            Self::FlushP99(most) => format!("as fast as flushes have to be: p99 {most}"),
+            Self::CommitMean(most) => format!("as fast as a commit has to be: mean {most}"),
+        }
+    }
+}
+
+/// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
+pub(super) fn summary(rate: f64, p99: Nanos, judged: &[Judged<'_>]) -> String {
+    let of = |wanted: bool| -> Vec<&str> {
+        judged.iter().filter(|of| of.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
+    };
+    let (yes, no) = (of(true), of(false));
+    let speed = format!("{} durable writes/s (flush p99 {p99})", Number(rate.round()));
+    match (yes.is_empty(), no.is_empty()) {
+        (true, true) => format!("{speed}."),
+        (false, true) => format!("{speed}: enough for {}.", list(&yes)),
+        (true, false) => format!("{speed}: too slow for {}.", list(&no)),
+        (false, false) => format!("{speed}: enough for {}, too slow for {}.", list(&yes), list(&no)),
+    }
+}
+
+/// Yes or no by the figure that is met least; a margin above 1 meets it.
+pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, (rate, p99): (f64, Nanos), block: u64) -> Answer {
+    let Judged { of, suits, margins, source } = judged;
+    let (id, name) = (of.answer_id(), of.name());
+    let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+    let Some((need, margin)) = tightest else {
+        let text = format!("{} commits/s of one session; no figure is published", Number(rate.round()));
+        return Answer::info(id, name, text)
+            .with_evidence(format!("A commit waits for a flush, {p99} or less in 99 of 100 times."))
+            .with_evidence(format!("What it asks of a drive: {source}."));
+    };
+    let text = format!("{} {}", margin_words(margin), need.words());
+    let answer = match suits {
+        Some(true) => Answer::good(id, name, format!("yes, {text}")),
+        Some(false) if is_asked => Answer::problem(id, name, format!("no, {text}")),
+        Some(false) => Answer::info(id, name, format!("no, {text}")),
+        None => Answer::unknown(id, name, format!("open, {text}")),
+    };
+    let all = margins.iter().map(|(need, margin)| format!("{} {}.", margin_words(margin), need.words()));
+    let all = all.map(|text| capitalize(&text));
+    let answer = all.fold(answer, Answer::with_evidence);
+    answer
+        .with_evidence(format!("Writes of {} one after the other, each with fdatasync.", Size(block)))
+        .with_evidence(format!("Source: {source}."))
+}
+
+/// `1.85× (1.80–1.90)`.
+fn margin_words(margin: &Estimate) -> String {
+    let value = Factor(margin.value);
+    match margin.interval {
+        Some(of) => with_range(value, Factor(of.low), Factor(of.high)),
+        None => value.to_string(),
+    }
+}
+
+/// What a durable write waits for, by the means of writes and flushes in nanoseconds.
+pub(super) fn limit(write_ns: f64, flush_ns: f64) -> Answer {
+    let text = format!("a write takes {}, its flush {}", Latency(write_ns), Latency(flush_ns));
+    let answer = Answer::info("limit", "Time of a durable write", text);
+    if flush_ns > 10.0 * write_ns {
+        answer.with_evidence(
+            "The drive keeps writes in a volatile cache and writes it out for each flush; one with power-loss protection need not.",
+        )
+    } else {
+        answer
+    }
+}
+
+pub(super) const COSTS_NOTHING: &str = "flush_costs_nothing";
+/// A drive with a volatile cache whose flush, in the median, is over at once.
+pub(super) fn costs_nothing(median: Nanos) -> Answer {
+    let text = format!("a flush takes {median}, so nothing was written to the medium");
+    let answer = Answer::problem(COSTS_NOTHING, "Durability", text);
+    answer.with_evidence(
+        "The system takes the drive's write cache for volatile. Without power-loss protection or a battery, what was \
+         acknowledged can be lost when power fails: the drive, its controller, or the hypervisor ignores flushes.",
+    )
+}
+
+pub(super) fn faster_than_platters(rate: f64, rpm: u32) -> Answer {
+    let text = format!(
+        "{} durable writes/s on a disk of {rpm} rpm, so not each reached the platters",
+        Number(rate.round())
+    );
+    let answer = Answer::problem(COSTS_NOTHING, "Durability", text);
+    answer.with_evidence(
+        "Without a battery behind the cache that answers, what was acknowledged can be lost when power fails.",
+    )
+}
+
+/// A line for each number of writers.
+pub(super) fn table(lines: &[Commits]) -> OverviewTable {
+    let mut table = OverviewTable::new(["writers", "commits/s", "flush p50", "p99", "p99.9", "max"]);
+    for line in lines {
+        let time = |quantile: f64| line.flush.latency.quantile(quantile).to_string();
+        let rate = digits(line.rate.value);
+        let longest = line.flush.latency.max().to_string();
+        table.push([line.writers.to_string(), rate, time(0.5), time(P99), time(0.999), longest]);
+    }
+    table
+}
