@@ -540,6 +540,8 @@ pub(crate) fn show_newest(runs: usize) -> String {
 }
 
 pub(crate) const COMPARE_NEEDS_TWO: &str = "a comparison takes two runs or more: likenew report --list lists them, and --last 2 takes the newest two";
+/// Why nothing is known of the drive.
+pub(crate) const FIO_RAN_IT: &str = "fio ran it";
 pub(crate) const NOTHING_TO_COMPARE: &str =
     "these runs have no speed in common; likenew report shows each of them";
 

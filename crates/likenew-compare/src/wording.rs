@@ -43,7 +43,12 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
         }
         _ => None,
     };
-    cells.filter_map(word).collect::<Vec<_>>().join(" ")
+    cells.filter_map(word).fold(String::new(), |name, word| match &*name {
+        "" => word,
+        // A name of another program's test may hold its operation.
+        _ if name.ends_with(&format!(" {word}")) => name,
+        _ => format!("{name} {word}"),
+    })
 }
 
 /// A stream of a workload other than its first, by its number from 0.

@@ -111,6 +111,18 @@ pub(crate) enum Note {
     Unmapped(String),
 }
 
+/// What dd measured: it does not say whether it read or wrote.
+pub(crate) const DD: &str = "dd";
+
+/// What limits the trust in figures that a program printed.
+pub(crate) fn printed(program: &str, is_dd: bool) -> Vec<String> {
+    let one =
+        format!("each figure of {program} is one number: no interval, and how much passes vary is not known");
+    let dd =
+        "dd does not say whether it read or wrote, or whether the page cache answered; it counts as a write";
+    std::iter::once(one).chain(is_dd.then(|| dd.to_owned())).collect()
+}
+
 impl Notes {
     pub(crate) fn new(documents: usize) -> Self {
         Self { documents, jobs_by_note: BTreeMap::new() }

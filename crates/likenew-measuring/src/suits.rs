@@ -141,7 +141,7 @@ impl Suits {
         let SuitsOptions { span, passes, writers, .. } = self.options;
         let kind = steps.evidence().identity.kind;
         if kind != Kind::Simulated {
-            steps.probe(|| Probe::Facts)?;
+            steps.probe_or_skip(Probe::Facts)?;
         }
         steps.run_seeded(|| prepare(span, span, DataClass::Random))?;
         for writers in if writers > 1 { vec![1, writers] } else { vec![1] } {

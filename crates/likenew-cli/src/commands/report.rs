@@ -87,8 +87,9 @@ fn list(archive: &Archive) -> Result<Exit> {
 /// How much runs differ, and whether that is more than chance
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
-    /// Two or more runs of one command, the earlier first: folders, names of kept runs, results of fio, or drives, whose last check is taken
-    #[arg(value_name = "RUN|DRIVE")]
+    /// Two or more runs of one command, the earlier first: folders, names of kept runs, drives, whose last check is taken, or
+    /// what fio, CrystalDiskMark, KDiskMark, dd, hdparm, f3, ioping or sysbench printed, as a file or - for standard input
+    #[arg(value_name = "RUN|DRIVE|FILE")]
     runs: Vec<String>,
     /// The newest N runs
     #[arg(long, value_name = "N", conflicts_with = "runs", help_heading = ARCHIVE)]
@@ -142,7 +143,7 @@ impl Command for Compare {
 enum NamedRun {
     /// A run folder.
     Kept(PathBuf),
-    /// A file with a result of fio.
+    /// A file with a result of fio, or of another program.
     OfFio(Box<likenew_fio::Import>),
 }
 
@@ -175,8 +176,8 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     if path.join("plan.toml").exists() {
         return Ok(NamedRun::Kept(path));
     }
-    if path.is_file() {
-        return Ok(NamedRun::OfFio(Box::new(fio::imported(&path, None)?)));
+    if path.is_file() || named == "-" {
+        return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?)));
     }
     let mut index = history::open(&command.place, archive)?;
     history::update(&mut index)?;

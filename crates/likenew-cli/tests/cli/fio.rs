@@ -248,3 +248,26 @@ fn what_cannot_be_imported_or_exported_is_reported() {
     );
     assert!(sandbox.runs().is_empty(), "nothing was measured");
 }
+
+/// What two people would paste into a forum, before and after.
+#[test]
+fn what_other_programs_print_is_compared() {
+    let sandbox = Sandbox::new();
+    let mark = |write: &str| {
+        format!(
+            "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   520.113 MB/s [    496.0 IOPS] < 16094.31 us>\n[Write]\n  SEQ    1MiB (Q=  8, T= 1):   {write} MB/s\n"
+        )
+    };
+    let put = |name: &str, text: &str| std::fs::write(sandbox.work().join(name), text).unwrap();
+    put("before.txt", &mark("81.520"));
+    put("after.txt", &mark("480.001"));
+    let compared = sandbox.run(&["compare", "before.txt", "after.txt"]).code(0).stdout();
+    assert!(compared.contains("SEQ1M Q8T1 write  81.5 MB/s  480 MB/s"), "{compared}");
+    assert!(compared.contains("faster") && !compared.contains("write write"), "{compared}");
+    put("dd.txt", "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s\n");
+    sandbox.run(&["compare", "before.txt", "dd.txt"]).code(2).says("no speed in common");
+    put("notes.txt", "it was slow\n");
+    sandbox.run(&["compare", "notes.txt", "dd.txt"]).code(2).says("notes.txt was not imported");
+    let details = sandbox.run(&["compare", "dd.txt", "dd.txt", "--details"]).code(0).stdout();
+    assert!(details.contains("does not say whether it read or wrote"), "{details}");
+}

@@ -6,10 +6,12 @@ use std::path::Path;
 use likenew_archive::Machine;
 use likenew_core::input::{self, InputError};
 use likenew_core::instrument::Instrument;
+use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::target::Clock;
+use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_fio::JOBS_JOIN;
 use likenew_procedures::all::{from_plan, judge};
@@ -57,8 +59,14 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
     Failure::Usage(wording::not_imported(&display_name(file), reason))
 }
 
+/// What fio or another program measured, as it prints it.
+pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
+    let text = text(read(file)?).map_err(|error| refused(file, error))?;
+    likenew_fio::import_any(&text).map_err(|error| refused(file, error))
+}
+
 /// What fio measured, of this target if it is not the file that fio names.
-pub(in crate::commands) fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
+fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
     let text = text(read(file)?).map_err(|error| refused(file, error))?;
     let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
     if let Some(target) = target {
@@ -122,7 +130,27 @@ fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidenc
 fn follow(evidence: &mut Evidence, segments: Vec<Segment>) -> Result<()> {
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let mut left = segments;
-    while let Step::Run(workload) = procedure.next(evidence).map_err(Failure::Usage)? {
+    loop {
+        let workload = match procedure.next(evidence).map_err(Failure::Usage)? {
+            Step::Run(workload) => workload,
+            Step::Probe(probe) => {
+                // fio asks nothing but speeds.
+                let result = ProbeResult::Unknown(wording::FIO_RAN_IT.to_owned());
+                let after = evidence.segments.len();
+                let at = evidence.segments.last().map_or(Nanos::ZERO, |last| last.ended_at);
+                evidence.observations.push(Observation {
+                    probe,
+                    result,
+                    after,
+                    started_at: at,
+                    ended_at: at,
+                    after_interruption: false,
+                    accounting: None,
+                });
+                continue;
+            }
+            Step::Done => break,
+        };
         let Some(measured) = take(&mut left, &workload) else {
             let missing = wording::fio_ran_no(&workload.name);
             if evidence.segments.is_empty() {
