@@ -212,6 +212,9 @@ pub(crate) struct Output {
     /// Show one line
     #[arg(short, long)]
     pub(crate) quiet: bool,
+    /// Show the first screen as Markdown, for a forum or an issue
+    #[arg(long, conflicts_with_all = ["details", "quiet"])]
+    pub(crate) markdown: bool,
     /// Write the report as a web page that works offline; - writes it to standard output
     #[arg(short = 'o', long, value_name = "FILE|-")]
     pub(crate) html: Option<PathBuf>,

@@ -20,6 +20,7 @@ use likenew_report::document::{COMPARISON, Document, SCHEMA};
 use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
 use likenew_report::labeled_document::{LabeledDocument, label_all, short_names};
+use likenew_report::markdown::markdown;
 use likenew_report::terminal::{Terminal, View, show};
 use serde::Serialize;
 
@@ -89,8 +90,13 @@ fn show_all(documents: &SideBySide, output: &Output, details_command: &str) -> R
     if output.takes_standard_output() {
         return Ok(());
     }
-    print(&show(documents, &terminal(output, details_command)))?;
-    if output.quiet {
+    let text = if output.markdown {
+        markdown(documents)
+    } else {
+        show(documents, &terminal(output, details_command))
+    };
+    print(&text)?;
+    if output.quiet || output.markdown {
         return Ok(());
     }
     if let Some(ranking) = ranking(documents) {
@@ -413,6 +419,7 @@ mod tests {
         let output = Output {
             details: false,
             quiet: false,
+            markdown: false,
             html: None,
             json: Some(json.to_owned()),
             color: ColorChoice::Never,

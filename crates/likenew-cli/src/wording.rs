@@ -934,6 +934,17 @@ pub(crate) fn no_baseline(run: &Path, reason: &str) -> String {
     format!("{}: {reason}", run.display())
 }
 
+pub(crate) fn nothing_unfinished(archive: &Path, runs: usize) -> String {
+    format!(
+        "none of the latest {runs} runs in {} was interrupted, so there is nothing to resume; name a run, or see likenew report --list",
+        archive.display()
+    )
+}
+
+pub(crate) fn resumes(run: &Path) -> String {
+    format!("resuming {}", run.display())
+}
+
 pub(crate) fn run_imported(folder: &Path) -> String {
     format!("Imported. Show it: likenew report {}\n", shell_quote(&folder.display().to_string()))
 }

@@ -11,6 +11,7 @@ pub mod document;
 pub mod embedded_samples;
 pub mod html;
 pub mod labeled_document;
+pub mod markdown;
 pub mod run_document;
 mod scale;
 pub mod terminal;

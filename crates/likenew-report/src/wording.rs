@@ -161,6 +161,11 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
     actions.filter(|action| known.insert(action_key(action))).collect()
 }
 
+/// Below what was measured.
+pub(crate) fn measured_by(procedure: &str, version: &str) -> String {
+    format!("Measured with likenew {version} ({procedure})")
+}
+
 /// What two equal actions share: the command, or the name if there is no command.
 pub(crate) fn action_key(action: &Action) -> &str {
     action.command.as_deref().unwrap_or(&action.id)

@@ -12,7 +12,7 @@ use likenew_procedures::recondition::ReconditionOptions;
 
 use super::{Command, recondition, watch};
 use crate::access::Access;
-use crate::arguments::{ExecutionArguments, RUN, RunArguments};
+use crate::arguments::{ArchiveFolder, ExecutionArguments, RUN, RunArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{InterruptedRun, Request, measure};
 use crate::plan_file::read_plan;
@@ -55,11 +55,28 @@ impl Command for Run {
     }
 }
 
+/// The latest run that has no result.
+fn last_unfinished(archive: &Archive) -> Result<PathBuf> {
+    let all = archive.folders().map_err(anyhow::Error::new)?;
+    let is_unfinished = |path: &&PathBuf| {
+        Archive::open(path).is_ok_and(|record| {
+            !watch::is_log(&record) && record.findings.as_ref().is_none_or(|findings| findings.is_interrupted)
+        })
+    };
+    let last = all.iter().rev().take(LATEST).find(is_unfinished);
+    let last = last.ok_or_else(|| Failure::Usage(wording::nothing_unfinished(archive.root(), LATEST)))?;
+    crate::console::note(wording::resumes(last));
+    Ok(last.clone())
+}
+
+/// Runs among which an interrupted one is looked for. Chosen: nobody means an older one without naming it.
+const LATEST: usize = 50;
+
 /// Continue an interrupted run
 #[derive(Debug, Args)]
 pub(crate) struct Resume {
-    /// Folder of an unfinished run
-    run: PathBuf,
+    /// Folder of an unfinished run [default: the latest one that was interrupted]
+    run: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) run_arguments: ExecutionArguments,
     /// Say how long the rest takes and what it writes, and stop; with --json as JSON
@@ -69,17 +86,21 @@ pub(crate) struct Resume {
 
 impl Command for Resume {
     fn run(mut self) -> Result<Exit> {
-        let (run, mut record) = Archive::resume(&self.run)?;
+        let named = match self.run.take() {
+            Some(run) => run,
+            None => last_unfinished(&ArchiveFolder { archive: None }.archive()?)?,
+        };
+        let (run, mut record) = Archive::resume(&named)?;
         record.notes.iter().for_each(|note| crate::console::note(wording::error(note)));
         if watch::is_log(&record) {
-            return Err(Failure::Usage(wording::watch_log_has_no_end(self.run.display())));
+            return Err(Failure::Usage(wording::watch_log_has_no_end(named.display())));
         }
         self.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
         let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
         let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
         let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
         if dry_run.steps() == 0 {
-            return Err(Failure::Usage(wording::run_is_complete(self.run.display())));
+            return Err(Failure::Usage(wording::run_is_complete(named.display())));
         }
         let typed = target(&evidence)?.to_owned();
         let step = match evidence.plan.procedure == recondition::NAME {
@@ -98,7 +119,7 @@ impl Command for Resume {
         let request = Request {
             audited: step.is_some().then_some(wording::REST_OF_RUN),
             interrupted: Some(InterruptedRun { run, evidence, instrument, dry_run }),
-            details_command: Some(wording::details_of_run(&self.run)),
+            details_command: Some(wording::details_of_run(&named)),
             ..Request::new(vec![typed], access, &run_arguments)
         };
         measure(request, |_| Ok(Some(plan.clone())))

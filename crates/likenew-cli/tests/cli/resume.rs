@@ -46,6 +46,18 @@ fn a_simulated_drive_goes_on_to_the_byte() {
 }
 
 #[test]
+fn without_a_name_the_latest_interrupted_run_goes_on() {
+    let sandbox = Sandbox::new();
+    let (run, report) = fill(&sandbox);
+    cut(&run, 3);
+    sandbox.run(&["bench", "sim:tiny-flash", "--passes", "1"]).code(0);
+    let resumed = sandbox.run(&["resume", "--json", "-"]);
+    resumed.code(10).says(&format!("resuming {}", run.display()));
+    assert_eq!(resumed.stdout(), report);
+    sandbox.run(&["resume"]).code(2).says("nothing to resume");
+}
+
+#[test]
 fn another_drive_than_the_one_measured_is_refused() {
     let sandbox = Sandbox::new();
     let (run, _) = fill(&sandbox);
