@@ -30,7 +30,7 @@ pub fn import_any(text: &str) -> Result<Import, ImportError> {
 
 /// What a program printed, by what is only in its text.
 fn printed(text: &str) -> Option<Import> {
-    const PROGRAMS: [(&str, &str, fn(&str) -> Vec<Figure>); 8] = [
+    const PROGRAMS: [(&str, &str, Reader); 8] = [
         ("CrystalDiskMark", "CrystalDiskMark ", disk_mark),
         ("KDiskMark", "KDiskMark (", disk_mark),
         ("fio", "err= 0: pid=", fio),
@@ -45,6 +45,9 @@ fn printed(text: &str) -> Option<Import> {
         (!figures.is_empty()).then(|| run(name, text, figures))
     })
 }
+
+/// Takes all speeds out of a text.
+type Reader = fn(&str) -> Vec<Figure>;
 
 /// One speed.
 #[derive(Clone, Debug, PartialEq)]

@@ -27,7 +27,7 @@ fn pass(mut segment: Segment, write: Nanos, flushes: &[Nanos]) -> Segment {
             tally.ios += 1;
             tally.latency_ns_sum += latency.0;
             tally.latency.record(latency);
-            elapsed = elapsed + latency;
+            elapsed += latency;
         }
     }
     segment.tallies = tallies.to_vec();
