@@ -7,7 +7,18 @@ import type { Document, Row, Value } from "./Document";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { isNumber } from "./Table";
 import { spell } from "./units";
-import { barWords, gainWords, LATENCY_NAMES, NAMES, ratioWords, stallWords, WORDS } from "./wording";
+import {
+  barWords,
+  gainWords,
+  LATENCY_NAMES,
+  metricBarsTitle,
+  NAMES,
+  OWN_REFERENCE,
+  ratioWords,
+  REFERENCES,
+  stallWords,
+  WORDS,
+} from "./wording";
 
 /** All series by their keys; those from tables come first. */
 export function seriesOf(document: Document): Record<string, ShownSeries> {
@@ -60,6 +71,12 @@ function toneOf(low: number, high: number): Tone {
 
 const SHARE = { label: "share of new", unit: "share" };
 
+/** What all metrics were compared with, if that is one and the same kind of thing. */
+function referenceOf(rows: Row[]): { heading: string; of: string } {
+  const kinds = new Set(rows.map((row) => textOf(row, "reference")));
+  return (kinds.size === 1 ? REFERENCES[[...kinds][0] ?? ""] : undefined) ?? OWN_REFERENCE;
+}
+
 /** Each metric now as a share of its reference, with its interval, and the rated speed where it is known. */
 function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
   const rows = (tables["metrics"] ?? []).filter(
@@ -89,17 +106,18 @@ function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
     if (promised !== null) rated.push([at, promised / reference]);
   });
   const categories = rows.map((row) => nameOf(textOf(row, "metric")));
+  const reference = referenceOf(rows);
   const lines: ShownLine[] = [{ name: WORDS.now, ...now }];
   if (rated.length > 0) lines.push({ name: WORDS.rated, points: rated, isMark: true });
   return {
     metric_bars: {
-      title: WORDS.metricBars,
+      title: metricBarsTitle(reference.of),
       shape: "bars",
       x: { label: "metric", unit: "" },
-      y: SHARE,
+      y: { label: `share of ${reference.of}`, unit: "share" },
       categories,
       lines,
-      whole: { value: 1, label: WORDS.whenNew },
+      whole: { value: 1, label: reference.heading },
     },
   };
 }

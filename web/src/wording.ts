@@ -25,6 +25,8 @@ export const KINDS: Record<Identity["kind"], string> = {
 };
 
 /** Headings, buttons and short remarks. */
+export const metricBarsTitle = (of: string): string => `Each metric now, as a share of ${of}`;
+
 export const WORDS = {
   product: "Likenew",
   noDocuments: "This page holds no documents. Make one with",
@@ -53,7 +55,6 @@ export const WORDS = {
   now: "now",
   whenNew: "when new",
   marks: "marks",
-  metricBars: "Each metric now, as a share of new",
   beforeAndAfter: "Before and after each step, as a share of new",
   latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
@@ -379,3 +380,17 @@ export function leftOutWords(keptOf: number): string {
   const drawn = `All of the slowest 1% of each operation are drawn, and one in ${keptOf} of the others.`;
   return `${drawn} Percentiles and the distribution count those left out, too.`;
 }
+
+/** What a metric was compared with: as the heading of a column, and after "share of". */
+export const REFERENCES: Record<string, { heading: string; of: string }> = {
+  baseline: { heading: "baseline", of: "its baseline" },
+  other_drive: { heading: "another drive", of: "another drive of its model" },
+  simulated: { heading: "when new", of: "new" },
+  peers: { heading: "its model", of: "the median of its model" },
+  advertised: { heading: "rated", of: "its rated speed" },
+  simulated_model: { heading: "new (simulated)", of: "a simulated new drive of its model" },
+  class: { heading: "usual", of: "the median of its class" },
+  link: { heading: "link limit", of: "the limit of its link" },
+};
+/** Where metrics have several of them. */
+export const OWN_REFERENCE = { heading: "reference", of: "its reference" };

@@ -46,6 +46,19 @@ test("each metric is a share of new, with its interval and its rated speed", () 
   expect(seriesOf(document)["metric_bars"]).toBeUndefined();
 });
 
+test("a chart says what its bars are a share of", () => {
+  const drawn = (references: string[]) => {
+    const document = example("check-slow");
+    document.tables["metrics"]!.forEach((row, at) => (row["reference"] = references[at % references.length]!));
+    const { title, y, whole } = seriesOf(document)["metric_bars"]!;
+    return [title, y.label, whole!.label];
+  };
+  expect(drawn(["simulated"])).toEqual(["Each metric now, as a share of new", "share of new", "when new"]);
+  expect(drawn(["other_drive"])[0]).toBe("Each metric now, as a share of another drive of its model");
+  expect(drawn(["baseline"])[2]).toBe("baseline");
+  expect(drawn(["advertised", "link"])[0]).toBe("Each metric now, as a share of its reference");
+});
+
 test("a wide interval around no change is not called a fall", () => {
   const document = example("check-slow");
   const row = document.tables["metrics"]!.find(({ metric }) => metric === "sustained_write")!;

@@ -334,5 +334,5 @@ fn drawn(lines: &[Commits]) -> Series {
     let points = lines.iter().enumerate().map(|(at, line)| [at as f64, line.rate.value]);
     Series::new(wording::TITLE, Shape::Bars, axis("writers", ""), axis("commits", "1/s"))
         .lines(vec![Line::new(wording::COMMITS, points.collect())])
-        .categories(lines.iter().map(|line| line.writers.to_string()).collect::<Vec<_>>())
+        .categories(lines.iter().map(|line| wording::writers(line.writers)).collect::<Vec<_>>())
 }

@@ -5,7 +5,8 @@ import type { Picture, ShownLine, ShownSeries } from "../shown";
 import { nameOf } from "../proof";
 import { DATE } from "../units";
 import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";
-import { checkWords, DATE_AXIS, markWords, REFERENCES, SHARE_OF_FIRST, speedTitle } from "./wording";
+import { REFERENCES } from "../wording";
+import { checkWords, DATE_AXIS, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
 
 export interface MetricChange {
   metric: MetricHistory;
@@ -112,7 +113,8 @@ const REFERENCE_STYLE = { hue: 5, dash: 2 };
 
 /** What the checks compared a metric with, a line for each kind of reference. The first check is 100% anyway. */
 function referencesOf(points: Point[]): ShownLine[] {
-  return Object.entries(REFERENCES).flatMap(([reference, name]) => {
+  const others = Object.entries(REFERENCES).filter(([reference]) => reference !== "baseline");
+  return others.flatMap(([reference, { heading: name }]) => {
     const known = points.flatMap((point): [number, number][] => {
       const { reference_per_s } = point.value;
       return point.value.reference === reference && reference_per_s !== null

@@ -2,6 +2,7 @@
 
 import type { Standing } from "../Document";
 import { spell, speedChange, withChangeRange, withRange } from "../units";
+import { REFERENCES } from "../wording";
 import type { Change, CheckMetric, DriveSummary, Job, JobEnd, MetricHistory } from "./api";
 
 export const NAV = { drives: "Drives", start: "New run", history: "History", runs: "Earlier runs" };
@@ -89,17 +90,6 @@ const METRICS: Record<string, string> = {
   random_read_qd32: "4K random reads at QD32",
 };
 
-/** What a metric was compared with in its check. */
-export const REFERENCES: Record<string, string> = {
-  other_drive: "another drive",
-  simulated: "when new",
-  peers: "its model",
-  advertised: "rated",
-  simulated_model: "new (simulated)",
-  class: "usual",
-  link: "link limit",
-};
-
 export const CHECKED_DRIVES = "Real drives";
 export const NO_HISTORY = "No drive was checked yet.";
 export const FIRST_CHECK = "Check one";
@@ -169,7 +159,8 @@ export const nowWords = ({ now_per_s, unit, percent_of_baseline }: MetricHistory
 /** The value of a check with its interval, and what it was compared with. */
 export function checkWords({ per_s, low_per_s, high_per_s, unit, reference_per_s, reference }: CheckMetric): string {
   const value = withRange(spell(per_s, unit), spell(low_per_s, unit), spell(high_per_s, unit));
-  const name = REFERENCES[reference ?? ""];
+  // That of its baseline is its first check, which stands before it.
+  const name = reference === "baseline" ? undefined : REFERENCES[reference ?? ""]?.heading;
   return reference_per_s === null || name === undefined ? value : `${value}, ${name} ${spell(reference_per_s, unit)}`;
 }
 

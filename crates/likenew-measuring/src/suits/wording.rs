@@ -22,7 +22,11 @@ pub(super) const TITLE: &str = "Durable writes";
 pub(super) const COMMITS: &str = "commits";
 
 pub(super) fn pass_name(writers: u32, pass: u32, passes: u32) -> String {
-    format!("{} {pass}/{passes}", count(writers.into(), "writer"))
+    format!("{} {pass}/{passes}", self::writers(writers))
+}
+
+pub(super) fn writers(writers: u32) -> String {
+    count(writers.into(), "writer")
 }
 
 pub(super) fn no_power_of_two(block: u64) -> String {
