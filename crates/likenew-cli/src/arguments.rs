@@ -521,7 +521,7 @@ mod tests {
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
         // each time.
-        const TYPED_AGAIN: [&str; 11] = [
+        const TYPED_AGAIN: [&str; 12] = [
             "consent",
             "destroy",
             "yes",
@@ -529,6 +529,7 @@ mod tests {
             "html",
             "details",
             "quiet",
+            "markdown",
             "color",
             "progress",
             "wait-for-drive",

@@ -325,7 +325,7 @@ impl Commits {
             flush_ns_p99: time(P99),
             flush_ns_p999: time(0.999),
             flush_ns_max: self.flush.latency.max().0,
-            failed: self.flush.errors,
+            failed: self.write.errors + self.flush.errors,
         }
     }
 }

@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn a_page_may_start_no_command_that_takes_a_consent_or_writes_a_file() {
         let grammar = page_grammar(&super::super::grammar());
-        assert_eq!(grammar.commands.len(), 15);
+        assert_eq!(grammar.commands.len(), 16);
         let all: Vec<&OptionGrammar> = grammar.commands.iter().flat_map(|command| &command.options).collect();
         for name in [
             "consent", "destroy", "yes", "html", "json", "archive", "journal", "reserve", "engine", "help",

@@ -120,6 +120,8 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, (rate, p99): (f64, Na
 fn margin_words(margin: &Estimate) -> String {
     let value = Factor(margin.value);
     match margin.interval {
+        // The interval of a time may reach down to nothing.
+        Some(of) if !of.high.is_finite() => format!("{value} ({} or more)", Factor(of.low)),
         Some(of) => with_range(value, Factor(of.low), Factor(of.high)),
         None => value.to_string(),
     }

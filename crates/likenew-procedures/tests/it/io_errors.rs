@@ -227,6 +227,7 @@ const QUESTIONS: &[Question] = &[
         procedure: "sweep",
         options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nops = ['mix:50']\nblocks = ['64KiB']\ndepths = [1]",
     },
+    Question { procedure: "suits", options: "span = '8MiB'\npasses = 2\nwriters = 2\ntime = '50ms'" },
     Question { procedure: "surface", options: "points = 20\nprobes = 40" },
     Question { procedure: "fill", options: "files = 4\nfile_size = '8MiB'\npasses = '2'\nread_back = true" },
     Question {
@@ -419,8 +420,13 @@ fn faults(question: &Question, refusal: Refusal, outcomes: &Outcomes) -> Vec<Str
 }
 
 /// Procedures that never use an operation.
-const NEVER_ASKED: &[(&str, Op)] =
-    &[("facts", Op::Read), ("facts", Op::Write), ("surface", Op::Write), ("trim", Op::Read)];
+const NEVER_ASKED: &[(&str, Op)] = &[
+    ("facts", Op::Read),
+    ("facts", Op::Write),
+    ("suits", Op::Read),
+    ("surface", Op::Write),
+    ("trim", Op::Read),
+];
 
 #[test]
 fn no_procedure_states_a_rate_of_what_was_refused() {

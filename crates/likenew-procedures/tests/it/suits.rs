@@ -85,6 +85,16 @@ fn a_use_is_judged_by_the_figure_that_is_met_least() {
     assert_eq!(etcd, Standing::Unknown, "{findings:#?}");
 }
 
+/// With two passes that have little in common the interval of a time begins at 0, and that of how many times it is met has no end.
+#[test]
+fn an_interval_without_an_end_is_said_as_one() {
+    let suits = suits("passes = 2\nwriters = 1\nfor = ['etcd']");
+    let findings = suits.judge(&measured(&suits, &[&[Nanos::from_micros(100)], &[Nanos::from_millis(9)]]));
+    let answer = findings.answers.iter().find(|answer| answer.id == "suits_etcd").unwrap();
+    let words = [&[answer.answer.clone()], &answer.evidence[..]].concat().join(" ");
+    assert!(words.contains("or more)") && !words.contains("inf") && !words.contains('∞'), "{words}");
+}
+
 #[test]
 fn without_a_question_nothing_is_a_problem() {
     let suits = suits("passes = 2");
