@@ -91,7 +91,7 @@ fn an_interval_without_an_end_is_said_as_one() {
     let suits = suits("passes = 2\nwriters = 1\nfor = ['etcd']");
     let findings = suits.judge(&measured(&suits, &[&[Nanos::from_micros(100)], &[Nanos::from_millis(9)]]));
     let answer = findings.answers.iter().find(|answer| answer.id == "suits_etcd").unwrap();
-    let words = [&[answer.answer.clone()], &answer.evidence[..]].concat().join(" ");
+    let words = format!("{} {}", answer.answer, answer.evidence.join(" "));
     assert!(words.contains("or more)") && !words.contains("inf") && !words.contains('∞'), "{words}");
 }
 
