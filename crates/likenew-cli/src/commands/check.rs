@@ -10,7 +10,7 @@ use likenew_core::procedure::Plan;
 use likenew_core::region::Region;
 use likenew_core::units::{Nanos, parse_size};
 use likenew_history::metrics::Attempt;
-use likenew_history::{Change, Check as KeptCheck, DriveHistory, History, MetricHistory, Page};
+use likenew_history::{Change, Check as KeptCheck, DriveHistory, DriveRow, History, MetricHistory, Page};
 use likenew_procedures::check::{CheckOptions, Metric, PeersOption};
 use likenew_procedures::data::files::FileScan;
 use likenew_real::listing::list;
@@ -71,6 +71,10 @@ pub(crate) struct Check {
     /// Only say what changed since the last check: a line for each drive that got slower or faster, or has or lost a problem
     #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["details", "quiet", "html", "json", "no_archive", "plan", "export"])]
     changes: bool,
+    /// As a plugin of Nagios or Icinga: one line with its numbers, and its exit codes 0 (OK), 2 (critical: a problem) and 3
+    /// (unknown: not checked)
+    #[arg(long, help_heading = OUTPUT, conflicts_with_all = ["changes", "details", "quiet", "markdown", "html", "json", "no_archive", "plan", "export"])]
+    nagios: bool,
     /// After the checks, write metrics of all drives of the history to FILE.prom, as node_exporter reads it
     #[arg(long, value_name = "FILE", help_heading = OUTPUT, conflicts_with_all = ["no_archive", "plan", "export"])]
     openmetrics: Option<PathBuf>,
@@ -101,14 +105,18 @@ impl Command for Check {
             // How many drives a machine has does not decide what the JSON of all is.
             is_list: self.all,
             on_failure: OnFailure::LeaveOut,
-            is_silent: self.changes,
+            is_silent: self.changes || self.nagios,
             ..Request::new(targets, Access::Read, &self.run_arguments)
         };
         let since = likenew_real::clock::wall_date();
         let only = request.targets.first().cloned().unwrap_or_default();
         let measured = measure_each(request, |target| plan(&self, target));
-        if !self.changes && self.openmetrics.is_none() || self.plan {
+        if !self.changes && !self.nagios && self.openmetrics.is_none() || self.plan {
             return measured.map(|(exit, _)| exit);
+        }
+        if let (true, Err(failure)) = (self.nagios, &measured) {
+            output::print(&history_wording::nagios_unknown(&failure.reason()))?;
+            return Ok(NAGIOS_UNKNOWN);
         }
         let attempts = match &measured {
             Ok((_, attempts)) => attempts.clone(),
@@ -120,7 +128,10 @@ impl Command for Check {
         if let Some(path) = &self.openmetrics {
             history::write_metrics(&mut index, &attempts, path)?;
         }
-        let (exit, _) = measured?;
+        let (exit, attempts) = measured?;
+        if self.nagios {
+            return report_to_nagios(&mut index, &since, &attempts);
+        }
         if self.changes { report_changes(&mut index, &since, exit) } else { Ok(exit) }
     }
 }
@@ -230,19 +241,51 @@ fn files(command: &Check) -> Result<Option<FileScan>> {
     scan_folders(&request, command.run_arguments.wait_for_drive)
 }
 
-/// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one
-/// got worse; a problem that was there before is no news.
-fn report_changes(history: &mut History, since: &str, exit: Exit) -> Result<Exit> {
-    let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
+/// The exit codes of a plugin (Monitoring Plugins Development Guidelines), which mean something else by themselves: 2 and 3.
+const NAGIOS_CRITICAL: Exit = Exit::Usage;
+const NAGIOS_UNKNOWN: Exit = Exit::Refused;
+
+/// Prints a line for each drive that was checked since this date, those with a problem first, and one for each that could not be.
+fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt]) -> Result<Exit> {
+    let (mut lines, mut end) = (Vec::new(), Exit::Fine);
+    for (drive, mut checks) in checked_since(history, since)? {
+        let check = checks.pop().expect("it was checked since");
+        let is_problem = check.run.standing == "problem";
+        if is_problem {
+            end = NAGIOS_CRITICAL;
+        }
+        lines.push((!is_problem, history_wording::nagios_line(&drive, &check, is_problem)));
+    }
+    for reason in attempts.iter().filter_map(|attempt| attempt.reason.as_ref()) {
+        lines.push((true, history_wording::nagios_unknown(reason)));
+        end = if end == Exit::Fine { NAGIOS_UNKNOWN } else { end };
+    }
+    lines.sort_by_key(|(is_fine, _)| *is_fine);
+    output::print(&lines.into_iter().map(|(_, line)| line).collect::<String>())?;
+    Ok(end)
+}
+
+/// The drives of this archive that were checked since a date, each with its checks. The history of a laboratory has drives of other
+/// machines.
+fn checked_since(history: &mut History, since: &str) -> Result<Vec<(DriveRow, Vec<KeptCheck>)>> {
+    let mut found = Vec::new();
     for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
-        // The history of a laboratory has drives of other machines.
         if row.last_at.as_str() < since || row.archive != history.archive_name() {
             continue;
         }
         let checks = history.checks(&row)?;
-        if checks.last().is_none_or(|check| check.run.started_at.as_str() < since) {
-            continue;
+        if checks.last().is_some_and(|check| check.run.started_at.as_str() >= since) {
+            found.push((row, checks));
         }
+    }
+    Ok(found)
+}
+
+/// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one
+/// got worse; a problem that was there before is no news.
+fn report_changes(history: &mut History, since: &str, exit: Exit) -> Result<Exit> {
+    let mut end = if exit == Exit::Problem { Exit::Fine } else { exit };
+    for (row, checks) in checked_since(history, since)? {
         let drive = DriveHistory::new(row, checks);
         let news = news(&drive);
         if !news.sentences.is_empty() {

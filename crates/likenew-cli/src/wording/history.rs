@@ -5,7 +5,9 @@ use std::path::Path;
 use likenew_core::quantity::{Iops, Rate, Share, Size, SpeedChange, with_change_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Number;
-use likenew_history::{Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, Peers, Place};
+use likenew_history::{
+    Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, MetricValue, Peers, Place,
+};
 use likenew_procedures::check::among_peers;
 use likenew_stats::peers::PEERS_LEAST;
 
@@ -108,6 +110,24 @@ pub(crate) fn place(place: &Place) -> String {
         _ => Rate(place.value).to_string(),
     };
     format!("{metric}: {value}, {}", among_peers(&place.among))
+}
+
+/// `LIKENEW OK - Samsung SSD 980: as fast as rated … | sequential_read=3400000000B;;;0`, as the guidelines for plugins have it.
+pub(crate) fn nagios_line(of: &DriveRow, check: &Check, is_problem: bool) -> String {
+    let state = if is_problem { "CRITICAL" } else { "OK" };
+    let value = |metric: &MetricValue| {
+        let unit = if metric.unit == "bytes/s" { "B" } else { "" };
+        format!("{}={:.0}{unit};;;0", metric.name, metric.value)
+    };
+    let metrics = check.metrics.iter().filter(|metric| metric.source == "metrics");
+    let numbers = metrics.map(value).collect::<Vec<_>>().join(" ");
+    // What follows a bar are numbers.
+    let text = format!("{}: {}", drive(of), check.run.summary).replace('|', "/");
+    format!("LIKENEW {state} - {text} | {numbers}\n")
+}
+
+pub(crate) fn nagios_unknown(reason: &str) -> String {
+    format!("LIKENEW UNKNOWN - {}\n", reason.replace('|', "/"))
 }
 
 pub(crate) fn peers_not_known(reason: &str) -> String {

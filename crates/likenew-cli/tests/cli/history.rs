@@ -247,3 +247,27 @@ fn a_history_can_be_elsewhere() {
         .unwrap();
     sandbox.run(&["history", "--history", "text"]).code(1).says("not a database");
 }
+
+/// As Nagios and Icinga start it: a line, numbers after a bar, and their exit codes.
+#[test]
+fn a_check_is_a_plugin_of_nagios() {
+    let sandbox = Sandbox::new();
+    let fine = sandbox.run(&["check", "sim:tiny-flash", "--nagios"]);
+    let line = fine.code(0).stdout();
+    assert!(
+        line.starts_with("LIKENEW OK - sim:tiny-flash: As fast as new") && line.lines().count() == 1,
+        "{line}"
+    );
+    let (_, numbers) = line.trim_end().split_once(" | ").unwrap();
+    assert!(
+        numbers
+            .split(' ')
+            .any(|number| number.starts_with("sequential_read=279") && number.ends_with("B;;;0")),
+        "{line}"
+    );
+    let both = sandbox.run(&["check", "sim:tiny-flash", "sim:tiny-flash?state=used", "--nagios"]);
+    let lines = both.code(2).stdout();
+    assert!(lines.starts_with("LIKENEW CRITICAL - ") && lines.contains("\nLIKENEW OK - "), "{lines}");
+    let missing = sandbox.run(&["check", "nowhere", "--nagios"]);
+    assert!(missing.code(3).stdout().starts_with("LIKENEW UNKNOWN - "), "{}", missing.stdout());
+}
