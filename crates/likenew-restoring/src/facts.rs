@@ -105,6 +105,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     }
     findings.answers.extend(remarkable);
     findings.answers.extend(facts.drives.iter().filter_map(product));
+    findings.answers.extend(facts.drives.iter().filter_map(endurance));
     findings.overview = overview(facts, state, remarks.is_empty());
     add_table(&mut findings, "remarks", remarks.iter().map(row));
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
@@ -132,6 +133,18 @@ fn product(drive: &Drive) -> Option<Answer> {
     let capacity = drive.identity.capacity_bytes.get();
     let usual = usual(Class::of_drive(drive)?, capacity, Figure::Read)?;
     Some(wording::class(&drive.name, &usual))
+}
+
+/// Hours with power from which a drive's pace says how long it lasts. Chosen: a month and a half.
+const HOURS_LEAST: u64 = 1000;
+
+/// How much of what a drive is rated to take was written, and how long the rest lasts at the pace so far.
+fn endurance(drive: &Drive) -> Option<Answer> {
+    let rated_bytes = of_drive(drive)?.drive.tbw? * 1e12;
+    let written = drive.counts.lifetime_bytes_written.get()? as f64;
+    let hours = drive.counts.power_on_hours.get().filter(|hours| *hours >= HOURS_LEAST && written > 0.0);
+    let hours_left = hours.map(|hours| (rated_bytes - written).max(0.0) / (written / hours as f64));
+    Some(wording::endurance(&drive.name, written, rated_bytes, hours_left))
 }
 
 fn drive_line(drive: &Drive) -> DriveLine {

@@ -377,6 +377,27 @@ pub(super) fn product(drive: &str, rated: Rated) -> Answer {
     Answer::info(PRODUCT, "Product", text).with_evidence(rated.source().to_owned())
 }
 
+/// Hours of a year.
+const YEAR_HOURS: f64 = 8766.0;
+
+/// Both in bytes, and hours with power.
+pub(super) fn endurance(drive: &str, written: f64, rated: f64, hours_left: Option<f64>) -> Answer {
+    let terabytes = |bytes: f64| format!("{} TB", digits(bytes / 1e12));
+    let used = format!(
+        "{drive} has taken {} of the {} that it is rated for ({})",
+        terabytes(written),
+        terabytes(rated),
+        Share(written / rated)
+    );
+    let text = match hours_left.map(|hours| hours / YEAR_HOURS) {
+        Some(0.0) => format!("{used}; its warranty ends there, and many last longer"),
+        Some(years) if years > 100.0 => format!("{used}; the rest lasts more than 100 years at this pace"),
+        Some(years) => format!("{used}; the rest lasts {} years with power at this pace", digits(years)),
+        None => used,
+    };
+    Answer::info("endurance", "Endurance", text)
+}
+
 /// Of a drive whose model is not known.
 pub(super) fn class(drive: &str, usual: &Usual) -> Answer {
     let (low, high) = usual.range();
@@ -428,6 +449,18 @@ pub(super) const REMARKS: &str = "remarks";
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_left_of_a_drives_endurance_is_said_in_years() {
+        let said = |written: f64, hours| endurance("nvme0n1", written * 1e12, 600e12, hours).answer;
+        assert_eq!(
+            said(120.0, Some(35_064.0)),
+            "nvme0n1 has taken 120 TB of the 600 TB that it is rated for (20%); the rest lasts 4.00 years with power at this pace"
+        );
+        assert!(said(1.0, Some(1e7)).ends_with("more than 100 years at this pace"));
+        assert!(said(700.0, Some(0.0)).ends_with("(117%); its warranty ends there, and many last longer"));
+        assert!(said(1.0, None).ends_with("(0.2%)"), "{}", said(1.0, None));
+    }
 
     #[test]
     fn a_product_is_said_as_an_owner_knows_it() {
