@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
-use likenew_core::io::Sample;
+use likenew_core::io::{Op, Sample};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
@@ -384,6 +384,7 @@ impl Progress {
             started_at: Nanos::ZERO,
             last_draw: Nanos::ZERO,
             until: Default::default(),
+            counts_flushes: true,
             ios: 0,
             bytes: 0,
         }
@@ -410,6 +411,8 @@ pub(crate) struct ProgressRecorder {
     started_at: Nanos,
     last_draw: Nanos,
     until: likenew_core::workload::Until,
+    /// Whether flushes are I/Os of the workload, and do not only follow its writes.
+    counts_flushes: bool,
     ios: usize,
     bytes: u64,
 }
@@ -418,6 +421,7 @@ impl Recorder for ProgressRecorder {
     fn begin(&mut self, workload: &Workload, at: Nanos) {
         self.name.clone_from(&workload.name);
         self.until = workload.until;
+        self.counts_flushes = !workload.has_flushes();
         if let Some(replay_spec) = &workload.replay_spec {
             self.until.ops.get_or_insert(replay_spec.expected.ios);
         }
@@ -425,7 +429,8 @@ impl Recorder for ProgressRecorder {
     }
 
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
-        self.ios += samples.len();
+        let counted = |sample: &&Sample| self.counts_flushes || sample.op != Op::Flush;
+        self.ios += samples.iter().filter(counted).count();
         self.bytes += samples.iter().map(Sample::bytes).sum::<u64>();
         match samples.last() {
             Some(last) if self.ios >= REFRESH_IOS || last.done.since(self.last_draw) >= REFRESH => {

@@ -72,7 +72,8 @@ impl ReferenceArguments {
         let simulation = match &self.baseline {
             Some(Baseline::Named(path)) if path.is_file() => {
                 let drive = drive_model(target, facts.as_ref())?;
-                add_other_drive(check, path, drive.as_ref())?.or(simulation)
+                let filled = filled_share(target, facts.as_ref(), drive.as_ref());
+                add_other_drive(check, path, drive.as_ref(), filled)?.or(simulation)
             }
             _ => simulation,
         };
@@ -162,17 +163,18 @@ fn add_catalog_drive(check: &mut CheckOptions, known: CatalogDrive) -> Simulatio
     Simulation { simulation, context, origin, is_in_a_file_system }
 }
 
-/// Adds what another drive of this model did, by its file; or the simulated drive of that file.
+/// Adds what another drive of this model did, by its file; or the simulated drive of that file, with data on this share of it.
 fn add_other_drive(
     check: &mut CheckOptions,
     path: &Path,
     drive: Option<&DriveModel>,
+    filled: f64,
 ) -> Result<Option<Simulation>> {
     let refused = |reason: &str| Failure::Usage(wording::no_baseline_file(path, reason));
     let text = input::read_text(path, input::DRIVE)
         .map_err(|error| Failure::unreadable(&path.display().to_string(), error))?;
     if !BaselineFile::is_one(&text) {
-        let simulation = Spec::parse(&format!("sim:{}?state=new", path.display()))?;
+        let simulation = Spec::parse(&format!("sim:{}?state=new&fill={filled}", path.display()))?;
         let model = simulation.model(read_file)?;
         let is_reported = |drive: &&DriveModel| {
             let reported = model.reported_models.as_ref();
@@ -198,6 +200,14 @@ fn add_other_drive(
 fn drive_model(target: &ResolvedTarget, facts: Option<&TargetFacts>) -> Result<Option<DriveModel>> {
     let of_facts = || facts.and_then(|known| DriveModel::of_facts(&known.facts));
     Ok(target.model()?.as_ref().map(simulated_model).or_else(of_facts))
+}
+
+/// How much of a drive holds data.
+fn filled_share(target: &ResolvedTarget, facts: Option<&TargetFacts>, drive: Option<&DriveModel>) -> f64 {
+    match target {
+        ResolvedTarget::Simulated(spec) => spec.filled_share(),
+        _ => facts.zip(drive).map_or(1.0, |(known, of)| used_share(&known.facts, of.capacity_bytes)),
+    }
 }
 
 /// The model that a simulated drive stands for.
@@ -244,12 +254,16 @@ pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
     })
 }
 
-/// A device whose fill is unknown counts as full, so that no read goes to a blank address.
-fn as_new(entry: &Entry, facts: &Facts) -> Spec {
+/// In whole percents, because the simulated baseline is part of the plan and must stay the same. A device whose fill is unknown
+/// counts as full, so that no read goes to a blank address.
+fn used_share(facts: &Facts, capacity_bytes: u64) -> f64 {
     let used = facts.file_system.as_ref().and_then(|of| of.used_bytes.get());
-    let share = used.map_or(1.0, |used| used as f64 / entry.model.capacity_bytes as f64);
-    // Percent, because the simulated baseline is part of the plan and must stay the same.
-    let percent = (share.clamp(0.0, 1.0) * 100.0).round() / 100.0;
+    let share = used.map_or(1.0, |used| used as f64 / capacity_bytes as f64);
+    (share.clamp(0.0, 1.0) * 100.0).round() / 100.0
+}
+
+fn as_new(entry: &Entry, facts: &Facts) -> Spec {
+    let percent = used_share(facts, entry.model.capacity_bytes);
     Spec::parse(&format!("sim:{}?state=new&fill={percent}", entry.name)).expect("a name of the catalog")
 }
 

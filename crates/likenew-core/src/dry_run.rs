@@ -41,6 +41,10 @@ pub struct DryRun {
 const BYTES_PER_S: f64 = 500e6;
 /// Nanoseconds of a small I/O on the assumed drive. Chosen: about what a SATA SSD takes for a 4 KiB read.
 const ACCESS_NS: f64 = 100_000.0;
+/// Nanoseconds of a flush on the assumed drive, whose cache is volatile. Chosen: programs of flash and of its map.
+const FLUSH_NS: f64 = 1e6;
+/// The same on one that rotates: a turn at 7,200 rpm.
+const FLUSH_ROTATING_NS: f64 = 8.3e6;
 /// Nanoseconds of a random access on an assumed drive that rotates: seek and half a turn of a desktop disk
 /// (chosen: a typical sum of both).
 const ACCESS_ROTATING_NS: f64 = 12e6;
@@ -198,7 +202,11 @@ pub fn assumed_elapsed_ns(segment: &Segment, rotates: bool) -> Option<f64> {
         return None;
     }
     let cost = Cost::for_workload(workload, rotates);
-    let elapsed_ns = segment.total().ios as f64 * cost.each_ns;
+    let flushes = segment.total_of(Op::Flush).ios;
+    let ios = segment.total().ios;
+    // A flush that follows writes is part of their cost.
+    let ios = if workload.has_flushes() { ios - flushes } else { ios };
+    let elapsed_ns = ios as f64 * cost.each_ns;
     (!cost.is_paced && elapsed_ns > 0.0).then_some(elapsed_ns)
 }
 
@@ -224,7 +232,10 @@ impl Cost {
             true => ACCESS_ROTATING_NS / (1.0 + GAIN_PER_DOUBLING * depth.log2()),
             false => ACCESS_NS / depth,
         };
-        let drive_ns = moved_ns.max(access_ns);
+        let flush_ns = if rotates { FLUSH_ROTATING_NS } else { FLUSH_NS };
+        let flushes = parts().filter(|(stream, _)| stream.flush_every > 0);
+        let flushes: f64 = flushes.map(|(stream, share)| share / f64::from(stream.flush_every)).sum();
+        let drive_ns = moved_ns.max(access_ns) + flushes * flush_ns / f64::from(workload.lanes);
         let pace_ns = pace_ns(workload);
         Self { mean_bytes, each_ns: drive_ns.max(pace_ns), is_paced: pace_ns > drive_ns }
     }

@@ -214,6 +214,11 @@ impl Workload {
         self.until.bytes.into_iter().chain(by_ops).min()
     }
 
+    /// Whether a stream makes its writes durable on the way.
+    pub fn has_flushes(&self) -> bool {
+        self.streams.iter().any(|stream| stream.flush_every > 0)
+    }
+
     /// Whether it leaves the drive alone.
     pub fn is_rest(&self) -> bool {
         self.streams.is_empty() && self.replay_spec.is_none()

@@ -16,6 +16,7 @@ use crate::wording::Notes;
 use crate::wording::{self, expected};
 use document::Node;
 pub use job_file::{JOBS_JOIN, JobFile, JobFileError, is_job_file, job_file};
+pub(crate) use segment::of_tallies;
 use segment::{Group, groups};
 
 /// Why a text was not accepted as fio's results.

@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 use likenew_core::drive::Identity;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
-use likenew_core::segment::{Segment, Stop, Windows};
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
-use likenew_core::target::{Clock, Geometry, Health};
+use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use regex::{Captures, Regex};
 
-use crate::import::{Import, ImportError, import, kind_of};
+use crate::import::{Import, ImportError, import, kind_of, of_tallies};
 use crate::wording;
 
 /// Reads fio's JSON, as [`import`] does, or what fio and other programs print for people: CrystalDiskMark, KDiskMark, dd, hdparm, f3,
@@ -95,26 +95,8 @@ impl Figure {
             latency_ns_sum: self.latency_ns.map_or(0, |mean| (mean * ios) as u64),
             ..Tally::new(0, self.op)
         };
-        Segment {
-            workload: Workload::new(self.name.clone(), Until::elapsed(SPAN), vec![stream]),
-            started_at: Nanos::ZERO,
-            ended_at: SPAN,
-            busy: Nanos::ZERO,
-            stop: Stop::Reached,
-            tallies: vec![tally],
-            seconds: Windows::new(1_000_000_000),
-            gigabytes: Windows::new(1 << 30),
-            slowest: Vec::new(),
-            samples: Vec::new(),
-            refused_ios: Vec::new(),
-            replay_record: None,
-            health_before: Health::default(),
-            health_after: Health::default(),
-            accounting: None,
-            device_counters: None,
-            damage: None,
-            after_interruption: false,
-        }
+        let workload = Workload::new(self.name.clone(), Until::elapsed(SPAN), vec![stream]);
+        of_tallies(workload, Nanos::ZERO, SPAN, Stop::Reached, vec![tally])
     }
 }
 

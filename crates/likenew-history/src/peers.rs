@@ -78,6 +78,11 @@ fn latest(checks: &[Check]) -> impl Iterator<Item = &MetricValue> {
     metrics.filter(|metric| metric.source == METRICS && metric.value > 0.0)
 }
 
+/// Whether both are one drive, measured by two partitions of it.
+fn is_same(one: &DriveHistory, other: &DriveHistory) -> bool {
+    one.drive.serial.is_some() && one.drive.serial == other.drive.serial
+}
+
 /// Each drive whose model is known and that was checked, in the order given.
 pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peers<'a>> {
     let drives: Vec<&DriveHistory> = drives.into_iter().collect();
@@ -91,7 +96,9 @@ pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peer
     }
     let place = |index: usize, metric: &MetricValue| {
         let same = &all[&key(drives[index], metric)?];
-        let others = same.iter().filter(|(other, _)| *other != index).map(|(_, value)| *value);
+        let others =
+            same.iter().filter(|(other, _)| *other != index && !is_same(drives[*other], drives[index]));
+        let others = others.map(|(_, value)| *value);
         Place::new(metric, &others.collect::<Vec<_>>())
     };
     let of = |(index, drive): (usize, &&'a DriveHistory)| {
@@ -115,7 +122,8 @@ impl History {
         let archive = self.archive_name();
         let is_peer = |row: &DriveRow| {
             let is_alike = row.model == one.model && row.model.is_some() && row.capacity_bytes == capacity;
-            let is_itself = row.archive == archive && row.key == own_key;
+            let is_itself = row.archive == archive && row.key == own_key
+                || row.serial.is_some() && row.serial == one.serial;
             is_alike && row.access == one.access.name() && !is_itself
         };
         let peers: Vec<DriveRow> = all.into_iter().filter(|row| is_peer(row)).take(most).collect();

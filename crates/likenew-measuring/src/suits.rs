@@ -231,8 +231,8 @@ struct Commits {
     writers: u32,
     /// Commits a second, of all writers.
     rate: Estimate,
-    /// The 99th percentile of flushes, in nanoseconds. A write that goes to the drive before its flush is added by its own 99th
-    /// percentile, so that it is no less than that of both.
+    /// In nanoseconds: the 99th percentile of flushes, and that of writes, which on a device reach the drive before their flush.
+    /// A commit's own is at most the sum.
     commit_p99: Estimate,
     write: Tally,
     flush: Tally,

@@ -88,8 +88,21 @@ const SAMPLE: u64 = 64 << 20;
 const SCAN_TIME: Nanos = Nanos::from_secs(20);
 
 impl Command for Check {
-    /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
     fn run(self) -> Result<Exit> {
+        let is_plugin = self.nagios;
+        match self.check() {
+            Err(failure) if is_plugin => {
+                output::print(&history_wording::nagios_unknown(&failure.reason()))?;
+                Ok(NAGIOS_UNKNOWN)
+            }
+            other => other,
+        }
+    }
+}
+
+impl Check {
+    /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
+    fn check(self) -> Result<Exit> {
         self.openmetrics.as_deref().map_or(Ok(()), history::check_metrics_file)?;
         let reserve = self.run_arguments.execution.reserve;
         let targets = if self.all {
@@ -114,10 +127,6 @@ impl Command for Check {
         if !self.changes && !self.nagios && self.openmetrics.is_none() || self.plan {
             return measured.map(|(exit, _)| exit);
         }
-        if let (true, Err(failure)) = (self.nagios, &measured) {
-            output::print(&history_wording::nagios_unknown(&failure.reason()))?;
-            return Ok(NAGIOS_UNKNOWN);
-        }
         let attempts = match &measured {
             Ok((_, attempts)) => attempts.clone(),
             Err(failure) => vec![Attempt { target: only, reason: Some(failure.reason()) }],
@@ -130,7 +139,7 @@ impl Command for Check {
         }
         let (exit, attempts) = measured?;
         if self.nagios {
-            return report_to_nagios(&mut index, &since, &attempts);
+            return report_to_nagios(&mut index, &since, &attempts, exit);
         }
         if self.changes { report_changes(&mut index, &since, exit) } else { Ok(exit) }
     }
@@ -201,7 +210,9 @@ const PEERS_MOST: usize = 500;
 /// What other drives of this model reach, by a history that the user names. That it cannot be read does not keep a drive from
 /// being checked.
 fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Result<Vec<PeersOption>> {
-    let Some(known) = target.facts().filter(|_| command.place.is_named()) else { return Ok(Vec::new()) };
+    // Facts take a while.
+    let known = if command.place.is_named() { target.facts() } else { None };
+    let Some(known) = known else { return Ok(Vec::new()) };
     let Some(signature) = DriveSignature::new(&known.identity, Some(&known.facts)) else {
         return Ok(Vec::new());
     };
@@ -246,7 +257,8 @@ const NAGIOS_CRITICAL: Exit = Exit::Usage;
 const NAGIOS_UNKNOWN: Exit = Exit::Refused;
 
 /// Prints a line for each drive that was checked since this date, those with a problem first, and one for each that could not be.
-fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt]) -> Result<Exit> {
+/// The history knows nothing of what lies on no single drive; the `exit` of the checks does.
+fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt], exit: Exit) -> Result<Exit> {
     let (mut lines, mut end) = (Vec::new(), Exit::Fine);
     for (drive, mut checks) in checked_since(history, since)? {
         let check = checks.pop().expect("it was checked since");
@@ -259,6 +271,19 @@ fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt]) ->
     for reason in attempts.iter().filter_map(|attempt| attempt.reason.as_ref()) {
         lines.push((true, history_wording::nagios_unknown(reason)));
         end = if end == Exit::Fine { NAGIOS_UNKNOWN } else { end };
+    }
+    match exit {
+        Exit::Problem if end != NAGIOS_CRITICAL => {
+            lines.push((false, history_wording::NAGIOS_PROBLEM.to_owned()));
+            end = NAGIOS_CRITICAL;
+        }
+        Exit::Fine if lines.is_empty() => lines.push((true, history_wording::NAGIOS_FINE.to_owned())),
+        Exit::Fine | Exit::Problem => {}
+        _ if end == Exit::Fine => {
+            lines.push((false, history_wording::nagios_unknown(history_wording::NOT_FINISHED)));
+            end = NAGIOS_UNKNOWN;
+        }
+        _ => {}
     }
     lines.sort_by_key(|(is_fine, _)| *is_fine);
     output::print(&lines.into_iter().map(|(_, line)| line).collect::<String>())?;

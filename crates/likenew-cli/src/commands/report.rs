@@ -4,10 +4,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use likenew_archive::{Archive, ExportKey, Record};
+use likenew_core::drive::Kind;
 use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
 use likenew_procedures::all;
 use likenew_procedures::check::BaselineFile;
+use likenew_sim::Spec;
 
 use super::history::HistoryPlace;
 use super::import::fio;
@@ -261,7 +263,14 @@ impl Export {
         let mut record = open(&self.run)?;
         let findings = record.findings.take();
         let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(self.run.display())))?;
-        let baseline = BaselineFile::new(&record.evidence(), &findings, &record.header.machine.started_at);
+        let evidence = record.evidence();
+        let reads_met_data = match evidence.identity.kind {
+            Kind::Simulated => Spec::parse(&evidence.identity.name)?.filled_share() > 0.0,
+            // What lies on a whole device is not known, and a new one is blank.
+            kind => kind != Kind::Device,
+        };
+        let started_at = &record.header.machine.started_at;
+        let baseline = BaselineFile::new(&evidence, &findings, started_at, reads_met_data);
         let baseline = baseline.map_err(|reason| Failure::Usage(wording::no_baseline(&self.run, &reason)))?;
         crate::output_file::write(&self.file, &baseline.text())?;
         output::print(&wording::baseline_exported(&self.file))?;

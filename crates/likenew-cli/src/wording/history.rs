@@ -126,6 +126,10 @@ pub(crate) fn nagios_line(of: &DriveRow, check: &Check, is_problem: bool) -> Str
     format!("LIKENEW {state} - {text} | {numbers}\n")
 }
 
+pub(crate) const NAGIOS_PROBLEM: &str = "LIKENEW CRITICAL - a problem was found; likenew report shows it\n";
+pub(crate) const NAGIOS_FINE: &str = "LIKENEW OK - no problem was found\n";
+pub(crate) const NOT_FINISHED: &str = "the check did not finish";
+
 pub(crate) fn nagios_unknown(reason: &str) -> String {
     format!("LIKENEW UNKNOWN - {}\n", reason.replace('|', "/"))
 }

@@ -269,5 +269,8 @@ fn a_check_is_a_plugin_of_nagios() {
     let lines = both.code(2).stdout();
     assert!(lines.starts_with("LIKENEW CRITICAL - ") && lines.contains("\nLIKENEW OK - "), "{lines}");
     let missing = sandbox.run(&["check", "nowhere", "--nagios"]);
+    // What lies on no drive is not in the history, and silence would be taken for health.
+    let memory = sandbox.run(&["check", "nop:", "--nagios"]);
+    assert!(!memory.stdout().is_empty(), "{}", memory.stderr());
     assert!(missing.code(3).stdout().starts_with("LIKENEW UNKNOWN - "), "{}", missing.stdout());
 }

@@ -134,29 +134,40 @@ impl Parts {
         }
     }
 
-    /// fio reports no course over time, no single I/Os and no health of the drive.
     fn segment(mut self, workload: Workload, started_at: Nanos) -> Segment {
         self.tallies.sort_by_key(|tally| (tally.stream, tally.op.index()));
-        Segment {
-            workload,
-            started_at,
-            ended_at: started_at + self.elapsed,
-            busy: Nanos::ZERO,
-            stop: if self.error == 0 { Stop::Reached } else { Stop::JobFailed { errno: self.error } },
-            tallies: self.tallies,
-            seconds: Windows::new(1_000_000_000),
-            gigabytes: Windows::new(1 << 30),
-            slowest: Vec::new(),
-            samples: Vec::new(),
-            refused_ios: Vec::new(),
-            replay_record: None,
-            health_before: Health::default(),
-            health_after: Health::default(),
-            accounting: None,
-            device_counters: None,
-            damage: None,
-            after_interruption: false,
-        }
+        let stop = if self.error == 0 { Stop::Reached } else { Stop::JobFailed { errno: self.error } };
+        of_tallies(workload, started_at, self.elapsed, stop, self.tallies)
+    }
+}
+
+/// What another program measured: it reports no course over time, no single I/Os and no health of the drive.
+pub(crate) fn of_tallies(
+    workload: Workload,
+    started_at: Nanos,
+    elapsed: Nanos,
+    stop: Stop,
+    tallies: Vec<Tally>,
+) -> Segment {
+    Segment {
+        workload,
+        started_at,
+        ended_at: started_at + elapsed,
+        busy: Nanos::ZERO,
+        stop,
+        tallies,
+        seconds: Windows::new(1_000_000_000),
+        gigabytes: Windows::new(1 << 30),
+        slowest: Vec::new(),
+        samples: Vec::new(),
+        refused_ios: Vec::new(),
+        replay_record: None,
+        health_before: Health::default(),
+        health_after: Health::default(),
+        accounting: None,
+        device_counters: None,
+        damage: None,
+        after_interruption: false,
     }
 }
 

@@ -135,6 +135,9 @@ fn the_others_of_a_model_are_all_but_itself() {
     let record = Archive::open(&own.folders().unwrap()[0]).unwrap();
     let signature = DriveSignature::of(&record).unwrap();
     let mut history = History::open(&server.location(), own, "host-002").unwrap();
+    // Another partition of the same drive is no other drive.
+    hosts[2].put(&Run { target: "/dev/sda2".into(), ..Run::new(1, "00000002", 9e8) });
+    report(&server.location(), 2, &hosts[2]).unwrap();
     let mut reads = |signature: &DriveSignature, most| -> Vec<f64> {
         let metrics = history.peers_of(signature, most).unwrap();
         let mut reads: Vec<f64> =

@@ -1,5 +1,6 @@
 //! The sentences of suits.
 
+use clap::ValueEnum as _;
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{Factor, Latency, Size, with_range};
@@ -34,22 +35,10 @@ pub(super) fn no_power_of_two(block: u64) -> String {
 }
 
 impl Use {
-    /// As it is typed.
-    fn id(self) -> &'static str {
-        match self {
-            Self::Etcd => "etcd",
-            Self::EtcdHeavy => "etcd-heavy",
-            Self::Proxmox => "proxmox",
-            Self::SqlServer => "sql-server",
-            Self::Postgres => "postgres",
-            Self::Mysql => "mysql",
-            Self::ZfsSlog => "zfs-slog",
-        }
-    }
-
     /// The name of its answer.
     pub(super) fn answer_id(self) -> String {
-        format!("suits_{}", self.id().replace('-', "_"))
+        let typed = self.to_possible_value().expect("every use can be typed");
+        format!("suits_{}", typed.get_name().replace('-', "_"))
     }
 
     fn name(self) -> &'static str {
@@ -144,10 +133,11 @@ pub(super) const COSTS_NOTHING: &str = "flush_costs_nothing";
 /// A drive with a volatile cache whose flush, in the median, is over at once.
 pub(super) fn costs_nothing(median: Nanos) -> Answer {
     let text = format!("a flush takes {median}, so nothing was written to the medium");
-    let answer = Answer::problem(COSTS_NOTHING, "Durability", text);
+    let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);
     answer.with_evidence(
-        "The system takes the drive's write cache for volatile. Without power-loss protection or a battery, what was \
-         acknowledged can be lost when power fails: the drive, its controller, or the hypervisor ignores flushes.",
+        "The system takes the drive's write cache for volatile. With power-loss protection or a battery that is right; without \
+         either, the drive, its controller or the hypervisor ignores flushes, and what was acknowledged can be lost when \
+         power fails.",
     )
 }
 
@@ -156,7 +146,7 @@ pub(super) fn faster_than_platters(rate: f64, rpm: u32) -> Answer {
         "{} durable writes/s on a disk of {rpm} rpm, so not each reached the platters",
         Number(rate.round())
     );
-    let answer = Answer::problem(COSTS_NOTHING, "Durability", text);
+    let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);
     answer.with_evidence(
         "Without a battery behind the cache that answers, what was acknowledged can be lost when power fails.",
     )

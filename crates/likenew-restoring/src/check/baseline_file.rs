@@ -6,6 +6,7 @@ use likenew_core::drive::Kind;
 use likenew_core::facts::Facts;
 use likenew_core::findings::Findings;
 use likenew_core::input::one_line;
+use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::size_text;
 use likenew_diagnosis::{Metric, Origin};
@@ -86,11 +87,17 @@ fn rounded(per_s: f64) -> f64 {
 }
 
 impl BaselineFile {
-    /// From a finished check, `started_at` this time.
+    /// From a finished check, `started_at` this time. Reads count only where they met data: a blank address is answered without
+    /// the medium.
     ///
     /// # Errors
     /// A sentence that says why this check is no baseline.
-    pub fn new(evidence: &Evidence, findings: &Findings, started_at: &str) -> Result<Self, String> {
+    pub fn new(
+        evidence: &Evidence,
+        findings: &Findings,
+        started_at: &str,
+        reads_met_data: bool,
+    ) -> Result<Self, String> {
         if evidence.plan.procedure != super::DESCRIPTOR.name || findings.is_interrupted {
             return Err(error::baseline_of_no_check(&evidence.plan.procedure));
         }
@@ -104,6 +111,7 @@ impl BaselineFile {
             metrics: CheckMetrics::from_findings(findings)
                 .metrics
                 .into_iter()
+                .filter(|(metric, _)| reads_met_data || metric.op() != Op::Read)
                 .map(|(metric, per_s)| (metric, rounded(per_s)))
                 .collect(),
         })
