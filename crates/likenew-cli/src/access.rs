@@ -9,7 +9,8 @@ use likenew_real::open::examine;
 
 use crate::arguments::ExecutionArguments;
 use crate::exit::{Failure, Result};
-use crate::resolved_target::{Permission, ResolvedTarget};
+use crate::printed::PrintedFacts;
+use crate::resolved_target::{FactsPlace, Permission, ResolvedTarget};
 use crate::{interrupt, wording};
 
 /// Decided by the command line alone; a plan that does more is refused when it is checked.
@@ -17,6 +18,8 @@ use crate::{interrupt, wording};
 pub(crate) enum Access<'a> {
     /// Its facts are read, or those of every drive of this machine; nothing is opened for I/O.
     Facts { of_all: bool },
+    /// Facts that are known already, of another machine.
+    Printed(&'a PrintedFacts),
     /// It is read, and in a folder temporary files are written.
     Read,
     /// It is written: a file or a device only with its owner's consent.
@@ -35,8 +38,12 @@ impl Access<'_> {
 
     /// Resolves a target as it was typed, without changing anything.
     pub(crate) fn resolve(self, typed: &str, run_arguments: &ExecutionArguments) -> Result<ResolvedTarget> {
-        if matches!(self, Self::Facts { of_all: true }) {
-            return Ok(ResolvedTarget::Facts(None));
+        match self {
+            Self::Facts { of_all: true } => return Ok(ResolvedTarget::Facts(FactsPlace::All)),
+            Self::Printed(facts) => {
+                return Ok(ResolvedTarget::Facts(FactsPlace::Printed(Box::new(facts.clone()))));
+            }
+            _ => {}
         }
         if let Some(target) = ResolvedTarget::without_path(typed, run_arguments)? {
             return Ok(target);
@@ -45,7 +52,7 @@ impl Access<'_> {
         let path =
             std::path::absolute(typed).map_err(|error| Failure::Usage(wording::not_a_path(typed, error)))?;
         if self.is_facts() {
-            return Ok(ResolvedTarget::Facts(Some(path)));
+            return Ok(ResolvedTarget::Facts(FactsPlace::Path(path)));
         }
         let kind = examine(&path, run_arguments.reserve)?;
         let Some(id) = run_arguments.consent.clone() else {
@@ -66,7 +73,9 @@ impl Access<'_> {
     /// A refusal with the command to type.
     pub(crate) fn ask(self, target: &mut ResolvedTarget, run_arguments: &ExecutionArguments) -> Result<()> {
         match self {
-            Self::Facts { .. } | Self::Read | Self::Step { is_dry_run: true, .. } => Ok(()),
+            Self::Facts { .. } | Self::Printed(_) | Self::Read | Self::Step { is_dry_run: true, .. } => {
+                Ok(())
+            }
             Self::Write => {
                 target.ask_for_consent(run_arguments)?;
                 target.refuse_writing()
@@ -81,7 +90,7 @@ impl Access<'_> {
 
     /// Whether only facts are read.
     pub(crate) fn is_facts(self) -> bool {
-        matches!(self, Self::Facts { .. })
+        matches!(self, Self::Facts { .. } | Self::Printed(_))
     }
 
     /// Whether the drive is changed in more than one run: an interrupted refresh is finished before anything

@@ -21,6 +21,7 @@ mod measure;
 mod output;
 mod output_file;
 mod plan_file;
+mod printed;
 mod progress;
 mod progress_event;
 mod recordings;

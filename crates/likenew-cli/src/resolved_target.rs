@@ -17,6 +17,7 @@ use likenew_sim::{Spec, SpecName, State};
 use crate::arguments::{EngineName, ExecutionArguments};
 use crate::exit::{Failure, Result};
 use crate::fixable_drive::{FixableDrive, Fixes};
+use crate::printed::PrintedFacts;
 use crate::refreshing::DeviceRefresh;
 use crate::{console, embedding, refreshing, wording};
 
@@ -34,9 +35,29 @@ pub(crate) enum ResolvedTarget {
     Nop,
     /// Anything else is a path.
     Path(PathBuf, PathKind, Permission),
-    /// A path of which only facts are read, so it may belong to anyone; without one, every drive of this
-    /// machine.
-    Facts(Option<PathBuf>),
+    /// Only facts are read.
+    Facts(FactsPlace),
+}
+
+/// Of what facts are read.
+#[derive(Clone)]
+pub(crate) enum FactsPlace {
+    /// A path, which may belong to anyone.
+    Path(PathBuf),
+    /// Every drive of this machine.
+    All,
+    /// Drives of another machine, by what programs printed there.
+    Printed(Box<PrintedFacts>),
+}
+
+impl FactsPlace {
+    fn open(&self) -> Result<FactsDrive> {
+        Ok(match self {
+            Self::Path(path) => FactsDrive::at(path)?,
+            Self::All => FactsDrive::at_all(),
+            Self::Printed(printed) => FactsDrive::known(printed.name.clone(), printed.facts.clone()),
+        })
+    }
 }
 
 /// What the owner of a path agreed to.
@@ -163,9 +184,20 @@ impl ResolvedTarget {
 
     /// What the system and the drive report about a real target; `None` for others, or if it cannot be queried.
     pub(crate) fn facts(&self) -> Option<TargetFacts> {
-        let mut drive = FactsDrive::at(self.path()?).ok()?;
+        let mut drive = match self {
+            Self::Facts(place) => place.open().ok()?,
+            _ => FactsDrive::at(self.path()?).ok()?,
+        };
         match drive.probe(&Probe::Facts) {
             Ok(ProbeResult::Facts(facts)) => Some(TargetFacts { identity: drive.identity(), facts: *facts }),
+            _ => None,
+        }
+    }
+
+    /// What programs printed on another machine.
+    pub(crate) fn printed(&self) -> Option<&PrintedFacts> {
+        match self {
+            Self::Facts(FactsPlace::Printed(printed)) => Some(printed),
             _ => None,
         }
     }
@@ -312,8 +344,7 @@ impl ResolvedTarget {
         match self {
             Self::Simulated(spec) => Ok(Box::new(spec.open(read_file)?)),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
-            Self::Facts(None) => Ok(Box::new(FactsDrive::at_all())),
-            Self::Facts(Some(path)) => Ok(Box::new(FactsDrive::at(path)?)),
+            Self::Facts(place) => Ok(Box::new(place.open()?)),
             Self::Path(path, PathKind::Folder { .. }, permission) => {
                 let drive = likenew_real::open::open(path, options(Some(layout)))?;
                 let agreement = match permission {

@@ -706,6 +706,32 @@ pub(crate) fn no_such_page(topic: &str, near: Option<&str>) -> String {
 
 // ---- fio ----
 
+pub(crate) fn nothing_recognized(names: &str) -> String {
+    format!(
+        "nothing in {names} is an output that is read: give what smartctl -x, nvme smart-log, lsblk -O -J, dmesg, fio and others \
+         print (likenew help facts lists them)"
+    )
+}
+
+pub(crate) fn too_many_outputs(bytes_max: u64) -> String {
+    format!("these texts have more than {}: give fewer of them", Size(bytes_max))
+}
+
+pub(crate) fn too_many_files(folder: &Path, most: usize) -> String {
+    format!("{} has more than {most} files: give fewer of them", folder.display())
+}
+
+pub(crate) fn no_facts_to_bundle(target: &str) -> String {
+    format!("nothing is known of {target} that could be written: give a folder, a file or a block device")
+}
+
+pub(crate) fn bundle_written(path: &Path) -> String {
+    format!(
+        "Facts written to {}; serial numbers are hashes. Read it with: likenew facts --from {0}",
+        path.display()
+    )
+}
+
 pub(crate) fn not_imported(name: &str, reason: impl Display) -> String {
     format!("{name} was not imported: {reason}")
 }

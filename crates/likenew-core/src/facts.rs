@@ -35,6 +35,43 @@ pub struct Facts {
     /// A sample of the files in the folder, or the file itself; absent for a block device.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub files: Option<Files>,
+    /// What they were read from, if they are of another machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reported: Option<Reported>,
+}
+
+/// What facts of another machine were read from: what programs printed there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Reported {
+    /// Outputs that were read.
+    pub sources: Vec<ReportedSource>,
+    /// Texts in which no output was recognized.
+    pub unread: Vec<String>,
+    /// Outputs that would show more.
+    pub missing: Vec<MissingOutput>,
+}
+
+/// One output.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReportedSource {
+    /// The text that it is in.
+    pub file: String,
+    /// Where it begins, from 1.
+    pub line: u64,
+    /// What printed it: `smartctl`, `lsblk` …
+    pub program: String,
+}
+
+/// An output that is not there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MissingOutput {
+    /// What it would show: a noun phrase.
+    pub shows: String,
+    /// The command that prints it.
+    pub command: String,
 }
 
 /// Whether a file system of this kind holds its files in memory.

@@ -31,6 +31,8 @@ pub const SNAPSHOT: Kind = Kind { name: "a saved drive", bytes_max: 8 << 30 };
 pub const APPLICATION: Kind = Kind { name: "an application's file", bytes_max: 1 << 20 };
 /// What fio writes: a job with all bins of its histograms takes some 100 KB.
 pub const FIO_RESULT: Kind = Kind { name: "a result of fio", bytes_max: 64 << 20 };
+/// What a program prints: a kernel's log has some megabytes.
+pub const OUTPUT: Kind = Kind { name: "a program's output", bytes_max: 64 << 20 };
 /// What a server writes beside an image: three lines.
 pub const LABEL: Kind = Kind { name: "an image's label", bytes_max: 64 << 10 };
 /// A secret of a server: one line, of which no more is read.

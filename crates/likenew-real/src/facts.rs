@@ -13,6 +13,7 @@ mod kernel_log;
 mod link;
 mod machine;
 pub(crate) mod machine_file;
+pub mod reported;
 mod smartmontools;
 mod stack;
 pub(crate) mod system;
@@ -236,7 +237,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             None => {
                 let message = Smartctl::query(subject);
                 drive.health.failing = message.health().failing;
-                message.complete(subject, drive);
+                message.complete(drive, message.serial(subject));
             }
         },
         DriveKind::Card => {
@@ -247,8 +248,9 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             let message = Smartctl::query(subject);
             let reason = wording::usb_needs_smartctl(message.reason());
             drive.health.failing = Fact::unknown(reason, "SMART");
-            message.complete(subject, drive);
-            message.identify(subject, drive);
+            let serial = message.serial(subject);
+            message.complete(drive, serial.clone());
+            message.identify(drive, serial);
         }
         DriveKind::Virtual => {
             let reason = wording::VIRTUAL_MEDIUM;
@@ -261,7 +263,8 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
     // knows many of them.
     let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
     if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
-        Smartctl::query(subject).complete(subject, drive);
+        let message = Smartctl::query(subject);
+        message.complete(drive, message.serial(subject));
     }
 }
 
@@ -273,6 +276,15 @@ fn temperature(subject: &Subject<'_>) -> Fact<f64> {
     }
     let origin = Roots::place(&subject.device, "device/hwmon*/temp1_input");
     Fact::from_option(source.read().temperature_c, wording::NO_TEMPERATURE, origin)
+}
+
+/// The fastest SATA and the fastest link of all, in bytes a second: 6 Gb/s after 8b/10b, and PCIe 6.0 ×4.
+const SATA_BYTES_PER_S: u64 = 600_000_000;
+const LINK_BYTES_PER_S: u64 = 31_000_000_000;
+
+/// Takes out a number that cannot be.
+fn keep_below(fact: &mut Fact<u64>, most: u64) {
+    *fact = std::mem::take(fact).and_then(wording::TOO_LARGE, |value| (value <= most).then_some(value));
 }
 
 /// Takes out what stands for no value: RAID volumes, bridges and simple drives fill in zeros or ones.
@@ -293,6 +305,17 @@ fn remove_placeholders(drive: &mut Drive) {
     counts.each_mut().chain([&mut health.pending_sectors]).for_each(|count| {
         keep(count, |number| [32, 48, 64].iter().all(|bits| counted(number, *bits).is_some()));
     });
+    // Nothing writes faster than its link for as long as it was on.
+    if let Some(hours) = counts.power_on_hours.get() {
+        let link = if drive.kind == DriveKind::Sata { SATA_BYTES_PER_S } else { LINK_BYTES_PER_S };
+        let most = (hours.saturating_add(1)).saturating_mul(3600).saturating_mul(link);
+        keep_below(&mut counts.lifetime_bytes_written, most);
+        keep_below(&mut counts.lifetime_bytes_read, most);
+    }
+    // The indicator is that of flash.
+    if drive.identity.rotation_rpm.get().is_some_and(|rpm| rpm > 0) {
+        health.used_percent = Fact::NotQueried;
+    }
     // Whoever reads this has switched it on.
     if counts.power_on_hours.get() == Some(0) && counts.power_cycles.get() == Some(0) {
         keep(&mut counts.power_on_hours, |_| false);

@@ -5,6 +5,7 @@ use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::facts::Facts;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Layout;
@@ -145,10 +146,19 @@ fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
 
 /// What is examined.
 pub struct FactsDrive {
-    /// Opened as a path alone, which takes no right to read it; nothing for all drives of the machine.
-    at: Option<(OwnedFd, PathBuf, Kind)>,
+    at: Examined,
     identity: Identity,
     clock: Monotonic,
+}
+
+/// Where facts come from.
+enum Examined {
+    /// Opened as a path alone, which takes no right to read it.
+    Path(OwnedFd, PathBuf, Kind),
+    /// Every drive of this machine.
+    All,
+    /// They were read already.
+    Known(Box<Facts>),
 }
 
 impl FactsDrive {
@@ -177,17 +187,24 @@ impl FactsDrive {
             _ => BlockDevice::by_number(number).and_then(|device| device.bytes()).unwrap_or(0),
         };
         let identity = about.identity(path.display().to_string(), kind, "none", capacity_bytes, 512);
-        Ok(Self::new(Some((fd, path.to_owned(), kind)), identity))
+        Ok(Self::new(Examined::Path(fd, path.to_owned(), kind), identity))
     }
 
     /// At every drive of this machine.
     pub fn at_all() -> Self {
-        let name = facts_wording::ALL_DRIVES.to_owned();
-        let identity = DeviceInfo::default().identity(name, Kind::Device, "none", 0, 512);
-        Self::new(None, identity)
+        Self::without_path(Examined::All, facts_wording::ALL_DRIVES.to_owned())
     }
 
-    fn new(at: Option<(OwnedFd, PathBuf, Kind)>, identity: Identity) -> Self {
+    /// At drives of another machine, of which these facts are known.
+    pub fn known(name: String, facts: Facts) -> Self {
+        Self::without_path(Examined::Known(Box::new(facts)), name)
+    }
+
+    fn without_path(at: Examined, name: String) -> Self {
+        Self::new(at, DeviceInfo::default().identity(name, Kind::Device, "none", 0, 512))
+    }
+
+    fn new(at: Examined, identity: Identity) -> Self {
         Self { at, identity, clock: Monotonic::start() }
     }
 }
@@ -213,11 +230,12 @@ impl Drive for FactsDrive {
 
     fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
         match (probe, &self.at) {
-            (Probe::Facts, None) => Ok(ProbeResult::Facts(Box::new(all_drives()?))),
-            (Probe::Facts, Some((fd, path, kind))) => {
+            (Probe::Facts, Examined::All) => Ok(ProbeResult::Facts(Box::new(all_drives()?))),
+            (Probe::Facts, Examined::Path(fd, path, kind)) => {
                 Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
             }
-            (Probe::Feasibility, Some((fd, ..))) => Ok(probe_feasibility(fd)),
+            (Probe::Facts, Examined::Known(facts)) => Ok(ProbeResult::Facts(facts.clone())),
+            (Probe::Feasibility, Examined::Path(fd, ..)) => Ok(probe_feasibility(fd)),
             _ => Ok(ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned())),
         }
     }

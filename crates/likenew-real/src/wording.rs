@@ -8,5 +8,6 @@ pub(crate) mod consent;
 pub(crate) mod erase;
 pub(crate) mod facts;
 pub(crate) mod record;
+pub(crate) mod reported;
 pub(crate) mod target;
 pub(crate) mod trim;

@@ -32,7 +32,9 @@ use results::CheckResults;
 pub(crate) use answers::harmful_causes;
 pub use answers::problems;
 pub use baseline_file::{BaselineFile, DriveModel};
-pub use check_options::{CatalogMatch, CheckOptions, IndicatorOption, PeersOption, ReferenceOption};
+pub use check_options::{
+    CatalogMatch, CheckOptions, IndicatorOption, MeasuredOption, PeersOption, ReferenceOption,
+};
 pub use likenew_diagnosis::{Metric, Origin};
 pub use references::{CheckHistory, CheckMetrics, RatedMetric, RatedMetrics};
 pub use upgrade::{DriveOption, MixOption, RecordingOption, Role, UpgradeOptions, Waits};
@@ -186,7 +188,10 @@ impl<'a> DiagnosedCheck<'a> {
     }
 
     fn measurements(&self) -> &Measurements {
-        self.measurements.get_or_init(|| self.results.measurements())
+        self.measurements.get_or_init(|| match self.options.from_outputs {
+            true => results::reported_measurements(&self.options.measured),
+            false => self.results.measurements(),
+        })
     }
 
     pub(crate) fn diagnosis(&self) -> &Diagnosis {
@@ -264,13 +269,18 @@ impl<'a> DiagnosedCheck<'a> {
             kin: &self.kin,
             has_given_speeds: self.has_given_speeds(),
             old,
-            not_written: self.options.obstacle(evidence),
+            not_written: self.options.obstacle(evidence).filter(|_| !self.options.from_outputs),
             longest_stall: self.results.longest_stall(),
             pauses: self.results.pauses(),
         }
     }
 
     pub(crate) fn findings(&self) -> Findings {
+        if let Some(facts) =
+            self.facts.filter(|_| self.options.from_outputs && self.options.measured.is_empty())
+        {
+            return crate::facts::judge_without_speed(facts);
+        }
         let CheckResults { evidence, past, .. } = self.results;
         let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
         let mut findings = self.answers(&case).findings();
@@ -282,6 +292,13 @@ impl<'a> DiagnosedCheck<'a> {
         tables::put(&case, diagnosis, &mut findings);
         tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
         tables::draw(&self.results, &mut findings);
+        if let Some(facts) = self.facts.filter(|_| options.from_outputs) {
+            let beside = crate::facts::judge_beside_speed(facts);
+            let shown = [crate::facts::REMARKS, crate::facts::NOT_SHOWN];
+            let is_there = |id: &&str| beside.iter().any(|answer| answer.id == **id);
+            findings.overview.answers.extend(shown.iter().copied().filter(is_there).map(str::to_owned));
+            findings.answers.extend(beside);
+        }
         if let Some(upgrade) = &options.upgrade {
             upgrade.judge(past.segments, answers::first_fix(diagnosis), &mut findings);
             let reads = case.measurements.metric(Metric::SequentialRead);

@@ -3,7 +3,7 @@
 mod remarks;
 mod wording;
 
-use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known};
+use likenew_core::facts::{Drive, Fact, FactRow, Facts as Known, Reported};
 use likenew_core::findings::{Answer, Findings, Overview};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Descriptor, Layout, Procedure, Steps};
@@ -15,8 +15,8 @@ use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use likenew_rated::{Class, Figure, of_drive, usual};
 use remarks::{Remark, remarks};
-pub(crate) use wording::HEALTH;
 use wording::{DriveLine, Health, Unusual};
+pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -72,6 +72,27 @@ impl Procedure for Facts {
     }
 }
 
+/// What was read of another machine, and what was not.
+pub(crate) fn about_outputs(reported: &Reported) -> impl Iterator<Item = Answer> + use<> {
+    std::iter::once(wording::read_from(reported)).chain(wording::not_shown(&reported.missing))
+}
+
+/// Facts of another machine where a check was asked for, and no speed is among them.
+pub(crate) fn judge_without_speed(facts: &Known) -> Findings {
+    let mut findings = judge(facts, None);
+    let (summary, answer) = wording::speed_not_shown(&findings.summary);
+    findings.overview.answers.push(answer.id.clone());
+    findings.answers.push(answer);
+    Findings { summary, ..findings }
+}
+
+/// Everything unusual about drives, and what was read, for a check of another machine.
+pub(crate) fn judge_beside_speed(facts: &Known) -> Vec<Answer> {
+    let remarks = remarks(facts);
+    let remarks = remarks.iter().map(|of| wording::remark_answer(&of.subject, &of.words));
+    remarks.chain(facts.reported.iter().flat_map(about_outputs)).collect()
+}
+
 fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let mut findings = Findings::default();
     let remarks = remarks(facts);
@@ -91,7 +112,13 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     }
     let (state, health) = health_answer(facts);
     let is_root = facts.machine.root.get() == Some(true);
-    let health = with_root_action(health, &rows, target, is_root);
+    let health = match &facts.reported {
+        Some(reported) if state == Health::Unreported => {
+            wording::health_outputs(&reported.missing).into_iter().fold(health, Answer::action)
+        }
+        Some(_) => health,
+        None => with_root_action(health, &rows, target, is_root),
+    };
     let unusual = match remarks.as_slice() {
         [] => Unusual::Nothing,
         [only] => Unusual::One(&only.sentence),
@@ -106,6 +133,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     findings.answers.extend(remarkable);
     findings.answers.extend(facts.drives.iter().filter_map(product));
     findings.answers.extend(facts.drives.iter().filter_map(endurance));
+    findings.answers.extend(facts.reported.iter().flat_map(about_outputs));
     findings.overview = overview(facts, state, remarks.is_empty());
     add_table(&mut findings, "remarks", remarks.iter().map(row));
     findings.tables.insert("facts".to_owned(), rows.iter().map(row).collect());
@@ -118,8 +146,10 @@ fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
     let remarks = (!is_unremarkable).then_some(wording::REMARKS);
     let lines: Vec<DriveLine> = facts.drives.iter().map(drive_line).collect();
     let product = facts.drives.iter().any(|drive| product(drive).is_some()).then_some(wording::PRODUCT);
+    let missing = facts.reported.as_ref().filter(|reported| !reported.missing.is_empty());
+    let missing = missing.map(|_| wording::NOT_SHOWN);
     Overview {
-        answers: health.into_iter().chain(remarks).chain(product).map(str::to_owned).collect(),
+        answers: health.into_iter().chain(remarks).chain(product).chain(missing).map(str::to_owned).collect(),
         table: (!lines.is_empty()).then(|| wording::drive_table(&lines)),
         ..Overview::default()
     }

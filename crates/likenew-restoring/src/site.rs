@@ -23,6 +23,9 @@ pub fn site<'a>(
     facts: Option<&'a Facts>,
     feasibility: Option<&'a Feasibility>,
 ) -> Site<'a> {
+    if let Some(known) = facts.filter(|facts| facts.reported.is_some()) {
+        return site_elsewhere(known);
+    }
     let geometry = &evidence.geometry;
     let used = used_space(evidence, free);
     Site {
@@ -34,6 +37,21 @@ pub fn site<'a>(
         used_bytes: used.end - used.start,
         facts,
         feasibility,
+    }
+}
+
+/// The drive's own machine: a folder on it, where the owner types what is advised.
+fn site_elsewhere(facts: &Facts) -> Site<'_> {
+    let system = facts.file_system.as_ref();
+    Site {
+        target: system.map_or("FOLDER", |system| &system.point),
+        kind: Kind::Folder,
+        trims: false,
+        writable: true,
+        free_bytes: system.and_then(|system| system.free_bytes.get()),
+        used_bytes: 0,
+        facts: Some(facts),
+        feasibility: None,
     }
 }
 

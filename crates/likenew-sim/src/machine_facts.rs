@@ -52,6 +52,7 @@ impl StaticFacts {
             file_system: Some(file_system(spec, model)),
             drives: vec![drive(own, model, trim_path)],
             files: Some(files(model)),
+            reported: None,
         };
         Self { facts, age: spec.age }
     }

@@ -19,6 +19,7 @@ use likenew_real::open::{PathKind, examine};
 use likenew_real::scan::Request as ScanRequest;
 
 use super::data::scan_folders;
+use super::facts::FromOutputs;
 use super::history::HistoryPlace;
 use super::{Command, history, seed_of_one_run};
 use crate::access::Access;
@@ -35,11 +36,13 @@ use crate::wording::{self, history as history_wording};
 #[command(next_help_heading = "Test")]
 pub(crate) struct Check {
     /// Folders, files, block devices or simulated drives; each is checked separately
-    #[arg(required_unless_present = "all", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
+    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     targets: Vec<String>,
     /// Check every drive of this machine, with reads only
-    #[arg(long, conflicts_with = "targets")]
+    #[arg(long, conflicts_with_all = ["targets", "from"])]
     all: bool,
+    #[command(flatten)]
+    from: FromOutputs,
     /// Write at most this much; 0 writes nothing [default: 2GiB, with --thorough 64GiB]
     #[arg(long, value_parser = parse_size, value_name = "SIZE")]
     bytes: Option<u64>,
@@ -105,10 +108,11 @@ impl Check {
     fn check(self) -> Result<Exit> {
         self.openmetrics.as_deref().map_or(Ok(()), history::check_metrics_file)?;
         let reserve = self.run_arguments.execution.reserve;
-        let targets = if self.all {
-            drives()?
-        } else {
-            self.targets.iter().map(|target| readable(target, reserve)).collect()
+        let printed = self.from.read()?;
+        let targets = match &printed {
+            Some(printed) => vec![printed.name.clone()],
+            None if self.all => drives()?,
+            None => self.targets.iter().map(|target| readable(target, reserve)).collect(),
         };
         if targets.len() > 1 && !self.upgrade.is_empty() {
             return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
@@ -119,7 +123,11 @@ impl Check {
             is_list: self.all,
             on_failure: OnFailure::LeaveOut,
             is_silent: self.changes || self.nagios,
-            ..Request::new(targets, Access::Read, &self.run_arguments)
+            ..Request::new(
+                targets,
+                printed.as_ref().map_or(Access::Read, Access::Printed),
+                &self.run_arguments,
+            )
         };
         let since = likenew_real::clock::wall_date();
         let only = request.targets.first().cloned().unwrap_or_default();
@@ -169,12 +177,16 @@ fn drives() -> Result<Vec<String>> {
 /// The plan with its references; `None` if the user stopped it.
 fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
     let Target { typed, resolved: target, .. } = target;
-    if !target.is_folder() && target.usable_bytes()? < CheckOptions::READABLE_LEAST {
+    let printed = target.printed();
+    if printed.is_none() && !target.is_folder() && target.usable_bytes()? < CheckOptions::READABLE_LEAST {
         let (bytes, least) = (target.usable_bytes()?, CheckOptions::READABLE_LEAST);
         return Err(Failure::Usage(wording::too_small_to_check(typed, bytes, least)));
     }
     let mut check =
         CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
+    if let Some(printed) = printed {
+        (check.from_outputs, check.measured) = (true, printed.measured.clone());
+    }
     if !command.upgrade.is_empty() && command.recording.is_none() {
         // Applications write one part more, as large as the others.
         check.bytes = Some(check.budget() / (CheckOptions::PARTS + 1) * CheckOptions::PARTS);

@@ -1,11 +1,12 @@
 //! `likenew facts` and `drives`: what the system and the drives report. Nothing is opened for I/O, and nothing is created
 //! in a folder.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use likenew_core::procedure::Plan;
 use likenew_core::units::amount;
+use likenew_real::facts::reported::bundle;
 use likenew_real::listing::{DriveListing, list};
 use likenew_sim::catalog;
 use likenew_sim::model::KINDS;
@@ -14,22 +15,28 @@ use serde::Serialize;
 use super::Command;
 use crate::access::Access;
 use crate::arguments::{
-    ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, Output, RUN, RunArguments,
+    ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, OUTPUT, Output, RUN, RunArguments,
 };
-use crate::exit::{Exit, Result};
+use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure};
 use crate::output;
-use crate::wording::help as help_wording;
+use crate::printed::PrintedFacts;
+use crate::wording::{self, help as help_wording};
 
 /// What the system and the drive report, without any I/O
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
     /// A folder, a file, a block device, or a simulated drive
-    #[arg(required_unless_present = "all")]
+    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from")]
     target: Option<String>,
     /// Every drive of this machine
-    #[arg(long, conflicts_with = "target", help_heading = RUN)]
+    #[arg(long, conflicts_with_all = ["target", "from"], help_heading = RUN)]
     all: bool,
+    #[command(flatten)]
+    from: FromOutputs,
+    /// Write the facts to FILE for someone else, with serial numbers as hashes
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    bundle: Option<PathBuf>,
     /// Show where each fact comes from
     #[arg(long, help_heading = RUN)]
     origins: bool,
@@ -47,25 +54,55 @@ pub(crate) struct Facts {
 
 impl Command for Facts {
     fn run(self) -> Result<Exit> {
-        let Self { target, all, origins, plan, output, folder, no_archive } = self;
+        let Self { target, all, from, bundle, origins, plan, output, folder, no_archive } = self;
         let run_arguments = RunArguments {
             execution: ExecutionArguments::with_output(output),
             archive_arguments: ArchiveArguments { folder, no_archive },
             export: None,
             estimate: false,
         };
+        let printed = from.read()?;
+        let access = printed.as_ref().map_or(Access::Facts { of_all: all }, Access::Printed);
         // Every drive has no name that could be typed.
         let typed = target.clone().unwrap_or_default();
+        if let Some(path) = &bundle {
+            write_bundle(access, &typed, &run_arguments, path)?;
+        }
         let request = Request {
             prints_plan: plan,
             details_command: Some(output::same_command()),
             origins,
-            ..Request::new(vec![typed], Access::Facts { of_all: all }, &run_arguments)
+            ..Request::new(vec![typed], access, &run_arguments)
         };
         let options = toml::Table::new();
+        let target = target.or_else(|| printed.as_ref().map(|of| of.name.clone()));
         let plan = Plan::new("facts", target, 0, options);
         measure(request, |_| Ok(Some(plan.clone())))
     }
+}
+
+/// What programs printed on another machine.
+#[derive(Debug, Args)]
+pub(crate) struct FromOutputs {
+    /// Instead of a target: what smartctl, nvme, lsblk, dmesg, fio and others printed on another machine; files, folders, or -
+    #[arg(long = "from", value_name = "FILE|DIR|-", num_args = 1.., help_heading = RUN)]
+    from: Vec<PathBuf>,
+}
+
+impl FromOutputs {
+    /// Reads them, if there are any.
+    pub(crate) fn read(&self) -> Result<Option<PrintedFacts>> {
+        (!self.from.is_empty()).then(|| PrintedFacts::read(&self.from)).transpose()
+    }
+}
+
+/// Writes what is known of a target as a file that this command can read.
+fn write_bundle(access: Access<'_>, typed: &str, run_arguments: &RunArguments, path: &Path) -> Result<()> {
+    let resolved = access.resolve(typed, &run_arguments.execution)?;
+    let known = resolved.facts().ok_or_else(|| Failure::Usage(wording::no_facts_to_bundle(typed)))?;
+    crate::output_file::write(path, &bundle(&known.facts))?;
+    crate::console::note(wording::bundle_written(path));
+    Ok(())
 }
 
 /// List real and simulated drives

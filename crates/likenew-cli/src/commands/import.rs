@@ -22,6 +22,7 @@ use serde::Serialize;
 use super::Command;
 use crate::arguments::{ArchiveFolder, Output};
 use crate::exit::{Exit, Failure, Result};
+use crate::printed::display_name;
 use crate::{interrupt, output, wording};
 
 /// Import runs, fio results and traces
@@ -90,10 +91,6 @@ impl Command for Import {
             ImportSource::Trace(trace) => import_trace(trace),
         }
     }
-}
-
-fn display_name(path: &Path) -> String {
-    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
 fn import_run(command: &ImportRun) -> Result<Exit> {

@@ -255,6 +255,9 @@ pub struct Layer {
     /// Missing members of an array.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub members_missing: Fact<u64>,
+    /// Errors of reading, writing and checksums that a pool has counted at its members.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub member_errors: Fact<u64>,
     /// What an array is busy with: `idle`, `resync`, `check` …
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub busy_with: Fact<String>,

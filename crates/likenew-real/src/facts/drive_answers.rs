@@ -387,11 +387,16 @@ const MODELS: [(&str, &str); 6] = [
     ("Microsoft NVMe Direct Disk", "Azure local SSD"),
 ];
 
+/// The kind of volume that has this model, if it is one.
+pub(crate) fn volume_of(model: &str) -> Option<&'static str> {
+    MODELS.iter().find(|(word, _)| model.contains(word)).map(|(_, volume)| *volume)
+}
+
 /// What is known of it; nothing where the model is that of no cloud.
 pub(crate) fn cloud(subject: &Subject<'_>, model: &Fact<String>, counts: &mut Counts) -> Option<Cloud> {
     let name = model.value()?;
-    let (_, volume) = MODELS.iter().find(|(word, _)| name.contains(word))?;
-    let volume = model.clone().map(|_| (*volume).to_owned());
+    let volume = volume_of(name)?;
+    let volume = model.clone().map(|_| volume.to_owned());
     if !name.starts_with("Amazon") {
         return Some(Cloud { volume, ..Cloud::default() });
     }

@@ -13,7 +13,7 @@ use crate::wording::facts as wording;
 /// what belongs to it (Documentation/ABI/testing/dev-kmsg).
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
-    at_s: f64,
+    pub(crate) at_s: f64,
     pub(crate) text: String,
 }
 
@@ -35,7 +35,11 @@ pub(crate) fn kernel_log(queries: &dyn MachineQuery) -> Fact<Vec<Record>> {
 
 /// Its lines about the drive, and how many.
 pub(crate) fn log(subject: &Subject<'_>, records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
-    let names = names(subject);
+    lines_of(&names(subject), records, counts)
+}
+
+/// Lines with any of these names, and how many of each kind.
+pub(crate) fn lines_of(names: &[String], records: &Fact<Vec<Record>>, counts: &mut Counts) -> Log {
     let lines = records.clone().map(|records| {
         let of_it = |record: &Record| {
             let kind = kind(&record.text)?;
@@ -106,7 +110,7 @@ const WORDS: [(LogKind, &[&str]); 8] = [
         LogKind::LinkSpeed,
         &["limiting SATA link speed", "limited by", "available PCIe bandwidth", "not running at top speed"],
     ),
-    (LogKind::Timeout, &["timeout", "timed out", "Timeout", "not responding"]),
+    (LogKind::Timeout, &["timeout", "timed out", "Timeout", "DID_TIME_OUT", "not responding"]),
     (
         LogKind::LinkError,
         &[

@@ -19,29 +19,34 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
     if !is_virtual {
         hops.extend(pcie_hops(subject, hops.is_empty()));
     }
+    Link {
+        driver: driver(subject),
+        queue_depth: queue_depth(subject),
+        queues: queues(subject),
+        bus,
+        ..of_hops(hops)
+    }
+}
+
+/// A link of these parts: what it carries is what its slowest part does.
+pub(crate) fn of_hops(hops: Vec<Hop>) -> Link {
     let least = |of: fn(&Hop) -> &Fact<u64>| {
         hops.iter().map(of).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
     };
-    let none = || {
-        if is_virtual || hops.is_empty() {
-            Fact::NotQueried
-        } else {
-            Fact::unknown(wording::NO_LINK_SPEED, "/sys")
-        }
+    let none = || match hops.is_empty() {
+        true => Fact::NotQueried,
+        false => Fact::unknown(wording::NO_LINK_SPEED, "/sys"),
     };
     let complete = hops.iter().all(|hop| hop.bytes_per_s_max.value().is_some());
     let possible = least(|hop| &hop.bytes_per_s_max).unwrap_or_else(none);
     Link {
-        driver: driver(subject),
         ceiling_bytes_per_s: least(|hop| &hop.bytes_per_s).unwrap_or_else(none),
         possible_bytes_per_s: match possible {
             Fact::Value { origin, .. } if !complete => Fact::unknown(wording::LINK_MAXIMUM_UNKNOWN, origin),
             possible => possible,
         },
-        queue_depth: queue_depth(subject),
-        queues: queues(subject),
-        bus,
         hops,
+        ..Link::default()
     }
 }
 
@@ -181,7 +186,13 @@ fn sata_port(subject: &Subject<'_>) -> Option<Hop> {
 }
 
 /// A part of a link by its speed now and at best, and the bytes that such a line carries.
-fn hop(name: &str, kind: &str, now: Fact<u64>, best: Fact<u64>, bytes_per_s: fn(u64) -> u64) -> Hop {
+pub(crate) fn hop(
+    name: &str,
+    kind: &str,
+    now: Fact<u64>,
+    best: Fact<u64>,
+    bytes_per_s: fn(u64) -> u64,
+) -> Hop {
     Hop {
         name: name.to_owned(),
         kind: kind.to_owned(),

@@ -1,11 +1,13 @@
 //! What smartmontools knows of a drive, where it is installed: the answers of smartctl, and its database of drives.
 
-use likenew_core::facts::{Attribute, Counts, Database, Drive, Fact, Health};
+use likenew_core::facts::drive::sata_bytes_per_s;
+use likenew_core::facts::{Attribute, Counts, Database, Drive, Fact, Health, Link, Serial};
 use regex::Regex;
 use serde_json::Value;
 
 use super::drive_answers::{attribute_warning, nvme_warnings};
 use super::identity::hashed_serial;
+use super::link;
 use super::machine::{Question, Roots, Subject, fact};
 use crate::block::BlockDevice;
 use crate::identify::{is_placeholder, plausible_c, usb_device};
@@ -24,9 +26,43 @@ const ASLEEP: u64 = 7;
 /// The command was not understood, or the device could not be opened (smartctl(8), EXIT STATUS, bits 0 and
 /// 1): there is no answer.
 const NO_ANSWER: u64 = 0b11;
+/// Where its JSON has the log of an NVMe drive's health.
+pub(crate) const NVME_LOG: &str = "/nvme_smart_health_information_log";
 /// Parts of an answer about a drive's state.
 const STATE: [&str; 3] = ["smart_status", "temperature", "power_on_time"];
 const SILENT: &str = wording::NOT_REPORTED_BY_SMARTCTL;
+
+/// Ends of names of attributes that count bytes, with their unit in bytes (drivedb.h; `GB` of SandForce is 2³⁰).
+const UNITS: [(&str, u64); 9] = [
+    ("_32MiB", 32 << 20),
+    ("Writes_MiB", 1 << 20),
+    ("Reads_MiB", 1 << 20),
+    ("_GiB", 1 << 30),
+    ("_Hst_GB", 1 << 30),
+    ("LBAs_Written", 512),
+    ("LBAs_Read", 512),
+    ("LBA_Written", 512),
+    ("LBA_Read", 512),
+];
+/// Words in names of attributes that count what reaches the flash and not what hosts send.
+const FLASH: [&str; 4] = ["NAND", "Nand", "Flash", "SLC"];
+/// Names of attributes that say how much of a drive's life is left, in percent (drivedb.h).
+const REMAINING: [&str; 14] = [
+    "Media_Wearout_Indicator",
+    "SSD_Life_Left",
+    "SSD_Life_Left_Perc",
+    "SSD_Remaining_Life_Perc",
+    "Percent_Lifetime_Remain",
+    "Percent_Life_Remaining",
+    "Perc_Rated_Life_Remain",
+    "Remaining_Lifetime_Perc",
+    "Lifetime_Remaining%",
+    "Life_Remaining_Percent",
+    "Drive_Life_Remaining%",
+    "DriveLife_Remaining%",
+    "PCT_Life_Remaining",
+    "Lifetime_Left",
+];
 
 /// The answer of smartctl.
 pub(crate) struct Smartctl(Fact<Value>);
@@ -39,12 +75,17 @@ impl Smartctl {
 
     /// An answer with its version as origin, or why it is none.
     pub(crate) fn read(answer_text: Fact<Vec<u8>>) -> Self {
-        let answer = match answer_text.and_then(wording::NOT_JSON, |bytes| {
+        let answer = answer_text.and_then(wording::NOT_JSON, |bytes| {
             serde_json::from_slice::<Value>(&bytes).ok().filter(Value::is_object)
-        }) {
-            Fact::Value { value, .. } => value,
-            other => return Self(other),
-        };
+        });
+        match answer {
+            Fact::Value { value, .. } => Self::of_json(value),
+            other => Self(other),
+        }
+    }
+
+    /// The same of JSON that was read already.
+    pub(crate) fn of_json(answer: Value) -> Self {
         let version = answer.pointer("/smartctl/version").and_then(Value::as_array).map(|parts| {
             parts.iter().filter_map(Value::as_u64).map(|part| part.to_string()).collect::<Vec<_>>().join(".")
         });
@@ -72,21 +113,28 @@ impl Smartctl {
     /// The drive's health.
     pub(crate) fn health(&self) -> Health {
         let warnings = self.0.clone().map(|answer| warnings(&answer));
-        let critical = self.number("/nvme_smart_health_information_log/critical_warning");
+        let has_failed = self.0.value().is_some_and(|answer| !failed_attributes(answer).is_empty());
+        let nvme = |key: &str| format!("{NVME_LOG}/{key}");
+        let critical = self.number(&nvme("critical_warning"));
         Health {
-            failing: self.get("/smart_status/passed", Value::as_bool).map(|passed| !passed),
+            // Some drives report that they pass with an attribute at its threshold.
+            failing: self.get("/smart_status/passed", Value::as_bool).map(|passed| !passed || has_failed),
             warnings,
             read_only: critical.map(|flags| flags >> 3 & 1 == 1),
             temperature_c: self.get("/temperature/current", |value| plausible_c(value.as_f64()?)),
+            temperature_warning_c: self.float("/nvme_composite_temperature_threshold/warning"),
+            temperature_critical_c: self.float("/nvme_composite_temperature_threshold/critical"),
             used_percent: self
-                .float("/nvme_smart_health_information_log/percentage_used")
+                .float(&nvme("percentage_used"))
                 .or_else(|| self.float("/endurance_used/current_percent"))
-                .or_else(|| self.float("/scsi_percentage_used_endurance_indicator")),
+                .or_else(|| self.float("/scsi_percentage_used_endurance_indicator"))
+                .or_else(|| self.statistic(7, 8).map(|percent| percent as f64))
+                .or_else(|| self.worn_percent()),
             spare_percent: self
-                .float("/nvme_smart_health_information_log/available_spare")
+                .float(&nvme("available_spare"))
                 .or_else(|| self.float("/spare_available/current_percent")),
             spare_threshold_percent: self
-                .float("/nvme_smart_health_information_log/available_spare_threshold")
+                .float(&nvme("available_spare_threshold"))
                 .or_else(|| self.float("/spare_available/threshold_percent")),
             pending_sectors: self.number("/scsi_pending_defects/count").or_else(|| self.raw(197, 32)),
             attributes: self.attributes(),
@@ -96,41 +144,46 @@ impl Smartctl {
 
     /// The drive's counters.
     pub(crate) fn counts(&self) -> Counts {
-        let units = |pointer| self.number(pointer).map(|units| units.saturating_mul(512_000));
+        let nvme = |key: &str| self.number(&format!("{NVME_LOG}/{key}"));
+        // Thousands of 512 bytes (NVMe base specification, SMART / Health Information log).
+        let units = |key| nvme(key).map(|units| units.saturating_mul(512_000));
+        let minutes = |key| nvme(key).map(|minutes| minutes.saturating_mul(60));
         Counts {
-            media_errors: self
-                .number("/nvme_smart_health_information_log/media_errors")
-                .or_else(|| self.scsi_errors())
-                .or_else(|| self.raw(187, 32)),
+            media_errors: nvme("media_errors").or_else(|| self.scsi_errors()).or_else(|| self.raw(187, 32)),
             reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
             uncorrectable_sectors: self.raw(198, 32),
             crc_errors: self.raw(199, 32),
             error_log_entries: self
                 .number("/ata_smart_error_log/extended/count")
-                .or_else(|| self.number("/ata_smart_error_log/summary/count")),
+                .or_else(|| self.number("/ata_smart_error_log/summary/count"))
+                .or_else(|| nvme("num_err_log_entries")),
             self_tests_failed: self.failed_self_tests(),
             power_on_hours: self.number("/power_on_time/hours"),
             power_cycles: self.number("/power_cycle_count"),
-            unsafe_shutdowns: self.number("/nvme_smart_health_information_log/unsafe_shutdowns"),
-            // Thousands of 512 bytes (NVMe base specification, SMART / Health Information log).
-            lifetime_bytes_written: units("/nvme_smart_health_information_log/data_units_written"),
-            lifetime_bytes_read: units("/nvme_smart_health_information_log/data_units_read"),
+            unsafe_shutdowns: nvme("unsafe_shutdowns"),
+            controller_busy_s: minutes("controller_busy_time"),
+            warm_s: minutes("warning_temp_time"),
+            hot_s: minutes("critical_comp_time"),
+            lifetime_bytes_written: units("data_units_written")
+                .or_else(|| self.lifetime_bytes(24, "write", [225, 241, 246], "Writ")),
+            lifetime_bytes_read: units("data_units_read")
+                .or_else(|| self.lifetime_bytes(40, "read", [242, 0, 0], "Read")),
             ..Counts::default()
         }
     }
 
-    /// Fills in facts that nothing else knows about a drive.
-    pub(crate) fn complete(&self, subject: &Subject<'_>, drive: &mut Drive) {
+    /// Fills in facts that nothing else knows about a drive, its serial number as `serial`.
+    pub(crate) fn complete(&self, drive: &mut Drive, serial: Fact<Serial>) {
         let (health, counts) = (self.health(), self.counts());
         macro_rules! fill {
             ($from:ident to $to:ident.$part:ident: $($name:ident),*) => { $(fill(&mut $to.$part.$name, $from.$name);)* };
         }
-        fill!(health to drive.health: failing, warnings, read_only, temperature_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
-        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, lifetime_bytes_written, lifetime_bytes_read);
+        fill!(health to drive.health: failing, warnings, read_only, temperature_c, temperature_warning_c, temperature_critical_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
+        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, controller_busy_s, warm_s, hot_s, lifetime_bytes_written, lifetime_bytes_read);
         let text = |pointer| self.text(pointer);
         fill(&mut drive.identity.model, text("/model_name").or_else(|| text("/scsi_model_name")));
         fill(&mut drive.identity.firmware, text("/firmware_version").or_else(|| text("/scsi_revision")));
-        fill(&mut drive.identity.serial, hashed_serial(subject.roots, self.serial(subject)));
+        fill(&mut drive.identity.serial, serial);
         fill(
             &mut drive.identity.rotation_rpm,
             self.number("/rotation_rate")
@@ -139,7 +192,7 @@ impl Smartctl {
     }
 
     /// The identity of a drive behind a bridge: the bridge reports its own, or a part of the drive's.
-    pub(crate) fn identify(&self, subject: &Subject<'_>, drive: &mut Drive) {
+    pub(crate) fn identify(&self, drive: &mut Drive, serial: Fact<Serial>) {
         fn replace<T>(own: &mut Fact<T>, answer: Fact<T>) {
             if answer.value().is_some() {
                 *own = answer;
@@ -147,19 +200,55 @@ impl Smartctl {
         }
         replace(&mut drive.identity.model, self.text("/model_name"));
         replace(&mut drive.identity.firmware, self.text("/firmware_version"));
-        replace(&mut drive.identity.serial, hashed_serial(subject.roots, self.serial(subject)));
+        replace(&mut drive.identity.serial, serial);
     }
 
-    fn text(&self, pointer: &str) -> Fact<String> {
+    /// What links it, how large it is, and what it supports, which its own machine says otherwise.
+    pub(crate) fn describe(&self, drive: &mut Drive) {
+        let bits = |of: &str| {
+            self.get(&format!("/interface_speed/{of}"), |speed| {
+                speed["units_per_second"].as_u64()?.checked_mul(speed["bits_per_unit"].as_u64()?)
+            })
+        };
+        // lsblk rounds.
+        drive.identity.capacity_bytes =
+            self.number("/user_capacity/bytes").or_else(|| drive.identity.capacity_bytes.clone());
+        fill(&mut drive.identity.knows_trim, self.get("/trim/supported", Value::as_bool));
+        for (pointer, reason) in
+            [("/smart_support/available", wording::NO_SMART), ("/smart_support/enabled", wording::SMART_OFF)]
+        {
+            if drive.health.failing.value().is_none()
+                && self.get(pointer, Value::as_bool).get() == Some(false)
+            {
+                drive.health.failing = Fact::unknown(reason, self.0.origin().unwrap_or_default());
+            }
+        }
+        if let (current @ Fact::Value { .. }, most) = (bits("current"), bits("max"))
+            && drive.link.hops.is_empty()
+        {
+            drive.link = Link {
+                bus: current.clone().map(|_| "SATA".to_owned()),
+                ..link::of_hops(vec![link::hop(
+                    &drive.name,
+                    wording::THE_DRIVE,
+                    current,
+                    most,
+                    sata_bytes_per_s,
+                )])
+            };
+        }
+    }
+
+    pub(crate) fn text(&self, pointer: &str) -> Fact<String> {
         let is_text = |text: &String| {
             !matches!(&*text.to_lowercase(), "" | "n/a" | "none" | "unknown" | "[no information found]")
         };
         self.get(pointer, |value| Some(clean(value.as_str()?)).filter(is_text))
     }
 
-    /// The drive's own serial number: none that its USB bridge has, or shows for each of its drives.
-    fn serial(&self, subject: &Subject<'_>) -> Fact<String> {
-        self.text("/serial_number").and_then(wording::BRIDGE_SERIAL, |serial| {
+    /// The drive's own serial number with its hash: none that its USB bridge has, or shows for each of its drives.
+    pub(crate) fn serial(&self, subject: &Subject<'_>) -> Fact<Serial> {
+        let own = self.text("/serial_number").and_then(wording::BRIDGE_SERIAL, |serial| {
             let is_shared = |other: &BlockDevice| {
                 let answer = fact(subject.queries.query(&other.name(), Question::Smartctl), "");
                 Self::read(answer).text("/serial_number").value() == Some(&serial)
@@ -175,7 +264,8 @@ impl Smartctl {
                             .any(|other| is_beside(other) && is_shared(other))
                 });
             is_own.then_some(serial)
-        })
+        });
+        hashed_serial(subject.roots, own)
     }
 
     fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
@@ -216,6 +306,61 @@ impl Smartctl {
         })
     }
 
+    /// Bytes written or read: by the statistics of ATA, by the error counters of SCSI, or by an attribute of one of these numbers
+    /// whose name says in which unit it counts.
+    fn lifetime_bytes(&self, offset: u64, scsi: &str, ids: [u64; 3], verb: &str) -> Fact<u64> {
+        let sectors = self.statistic(1, offset).map(|sectors| sectors.saturating_mul(512));
+        let scsi = || {
+            self.get(&format!("/scsi_error_counter_log/{scsi}/gigabytes_processed"), |value| {
+                let gigabytes: f64 = value.as_str()?.parse().ok()?;
+                Some((gigabytes * 1e9) as u64).filter(|bytes| *bytes > 0)
+            })
+        };
+        let attribute = || {
+            self.named_attribute(|row, name| {
+                let id = row.get("id")?.as_u64()?;
+                let unit = UNITS.iter().find(|(ending, _)| name.ends_with(ending))?.1;
+                let is_it =
+                    ids.contains(&id) && name.contains(verb) && !FLASH.iter().any(|of| name.contains(of));
+                let raw = row.pointer("/raw/value")?.as_u64().filter(|_| is_it)?;
+                raw.checked_mul(unit)
+            })
+        };
+        sectors.or_else(scsi).or_else(attribute)
+    }
+
+    /// Percent of its endurance that is used, by an attribute whose name says what is left.
+    fn worn_percent(&self) -> Fact<f64> {
+        self.named_attribute(|row, name| {
+            let value = row.get("value")?.as_u64().filter(|value| *value <= 100)?;
+            let raw = row.pointer("/raw/value")?.as_u64().unwrap_or_default();
+            match REMAINING.iter().any(|of| *of == name) {
+                // Some makers leave the normalized value as it was.
+                true if value == 100 && (1..100).contains(&raw) => Some(100.0 - raw as f64),
+                true => Some(100.0 - value as f64),
+                false => (name == "Wear_Leveling_Count").then_some(100.0 - value as f64),
+            }
+        })
+    }
+
+    /// What an attribute says whose meaning smartmontools knows of this model. Names of unknown models are guesses.
+    fn named_attribute<T>(&self, read: impl Fn(&Value, &str) -> Option<T>) -> Fact<T> {
+        self.get("", |answer| {
+            let is_known = answer.get("in_smartctl_database").and_then(Value::as_bool) == Some(true);
+            let table = answer.pointer("/ata_smart_attributes/table")?.as_array().filter(|_| is_known)?;
+            table.iter().find_map(|row| read(row, row.get("name")?.as_str()?))
+        })
+    }
+
+    /// A number of the drive's statistics (ATA Command Set, Device Statistics log).
+    fn statistic(&self, page: u64, offset: u64) -> Fact<u64> {
+        self.get("/ata_device_statistics/pages", |pages| {
+            let page = pages.as_array()?.iter().find(|of| of["number"].as_u64() == Some(page))?;
+            let row = page["table"].as_array()?.iter().find(|of| of["offset"].as_u64() == Some(offset))?;
+            row["value"].as_u64()
+        })
+    }
+
     fn number(&self, pointer: &str) -> Fact<u64> {
         self.get(pointer, Value::as_u64)
     }
@@ -240,9 +385,10 @@ impl Smartctl {
     }
 }
 
-fn fill<T>(own: &mut Fact<T>, answer_text: Fact<T>) {
-    if own.value().is_none() && answer_text.value().is_some() {
-        *own = answer_text;
+/// Takes a value where none is known.
+pub(crate) fn fill<T>(own: &mut Fact<T>, value: Fact<T>) {
+    if own.value().is_none() && value.value().is_some() {
+        *own = value;
     }
 }
 
@@ -259,13 +405,18 @@ fn attribute(row: &Value) -> Option<Attribute> {
     })
 }
 
+/// Attributes that predict failure now, by their thresholds or by smartctl's own word.
+fn failed_attributes(answer: &Value) -> Vec<Attribute> {
+    let table = answer.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
+    let is_now = |row: &Value| row.get("when_failed").and_then(Value::as_str) == Some("now");
+    let rows = table.into_iter().flatten().filter_map(|row| Some((attribute(row)?, is_now(row))));
+    rows.filter(|(of, is_now)| of.prefail && (*is_now || of.has_failed())).map(|(of, _)| of).collect()
+}
+
 /// In words: attributes at their thresholds, critical warnings of NVMe; where it only says that the drive fails, that.
 fn warnings(answer: &Value) -> Vec<String> {
-    let table = answer.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
-    let failed = table.into_iter().flatten().filter_map(attribute).filter(|of| of.prefail && of.has_failed());
-    let mut warnings: Vec<String> = failed.map(|of| attribute_warning(&of)).collect();
-    let critical =
-        answer.pointer("/nvme_smart_health_information_log/critical_warning").and_then(Value::as_u64);
+    let mut warnings: Vec<String> = failed_attributes(answer).iter().map(attribute_warning).collect();
+    let critical = answer.pointer(NVME_LOG).and_then(|log| log.get("critical_warning")?.as_u64());
     warnings.extend(critical.map(nvme_warnings).unwrap_or_default());
     let passed = answer.pointer("/smart_status/passed").and_then(Value::as_bool);
     if warnings.is_empty() && passed == Some(false) {

@@ -206,6 +206,7 @@ pub(crate) fn count_io(device: &str) -> String {
 pub(crate) const KIND_OF_DRIVE: &str = "the kind of drive";
 pub(crate) const HASHED_SERIAL: &str = "the drive's serial number, hashed with /etc/machine-id";
 pub(crate) const ALWAYS_FLASH: &str = "such drives are flash";
+pub(crate) const KERNEL_LOG: &str = "the kernel's log";
 pub(crate) const KERNEL_PATH: &str = "the kernel's path to it";
 pub(crate) const NO_CONTAINER: &str = "no mark of a container";
 pub(crate) const NO_HOST_MEMORY: &str = "it requests none";

@@ -276,9 +276,13 @@ impl Answers<'_> {
     /// A simulated drive is new in every run, so no check of it is a baseline.
     fn with_ways_to_compare(&self, answer: Answer) -> Answer {
         let Some(site) = &self.case.site else { return answer };
-        let command = format!("likenew check {}", shell_quote(site.target));
+        let command = match self.options.from_outputs {
+            true => "likenew check --from FILES".to_owned(),
+            false => format!("likenew check {}", shell_quote(site.target)),
+        };
         let answer = match site.kind {
             drive::Kind::Simulated => answer,
+            _ if self.options.from_outputs => answer,
             _ if self.case.drive().is_some() => answer.action(wording::run_again_later(&command)),
             _ => answer.action(wording::name_this_run_later(&command)),
         };

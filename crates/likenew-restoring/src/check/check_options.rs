@@ -31,6 +31,12 @@ pub struct CheckOptions {
     /// Date of the check of another drive of the model, if it is compared with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_drive_date: Option<String>,
+    /// Whether the drive is on another machine, of which only the outputs of programs are there.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_outputs: bool,
+    /// What was measured there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<MeasuredOption>,
     /// What other drives of the model reach.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub peers: Vec<PeersOption>,
@@ -58,6 +64,16 @@ pub struct CatalogMatch {
     pub model: String,
     /// The name of the entry.
     pub entry: String,
+}
+
+/// A metric that another program measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredOption {
+    /// Which metric.
+    pub metric: Metric,
+    /// In bytes a second; for small I/Os in IOPS.
+    pub per_s: f64,
 }
 
 /// A metric of other drives of the same model, each by its latest check.
@@ -139,6 +155,9 @@ impl CheckOptions {
         }
         if let Some(of) = self.peers.iter().flat_map(|of| &of.per_s).find(|per_s| is_wrong(**per_s)) {
             return Err(error::above_zero("peers.per_s", *of));
+        }
+        if let Some(of) = self.measured.iter().find(|of| is_wrong(of.per_s)) {
+            return Err(error::above_zero("measured.per_s", of.per_s));
         }
         if let Some(of) = self.normal.iter().find(|of| is_wrong(of.value)) {
             return Err(error::above_zero("normal.value", of.value));

@@ -14,6 +14,8 @@ use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
 
+use super::check_options::MeasuredOption;
+
 /// Standard error of a single value, as a share. Chosen: large, because one value shows no scatter.
 const SINGLE_VALUE_ERROR: f64 = 0.12;
 /// Smallest standard error of several values, as a share. Chosen: drives repeat no better.
@@ -54,6 +56,17 @@ const STALL_LEAST: Nanos = Nanos::from_millis(80);
 const LONG_STALL: f64 = 10.0;
 /// Shortest such stall. Chosen: users notice it.
 const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
+
+/// What other programs measured.
+pub(super) fn reported_measurements(measured: &[MeasuredOption]) -> Measurements {
+    let value = |of: &MeasuredOption| Measured::with_interval(of.per_s, SINGLE_VALUE_ERROR);
+    let reads = measured.iter().find(|of| of.metric == Metric::RandomRead);
+    Measurements {
+        metrics: measured.iter().map(|of| (of.metric, value(of))).collect(),
+        access_ns: reads.map(|of| Measured::with_interval(1e9, 0.0).divide_by(value(of))),
+        ..Measurements::default()
+    }
+}
 
 /// What one check measured.
 pub(crate) struct CheckResults<'a> {

@@ -41,8 +41,10 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     if let Some(system) = &facts.file_system {
         file_system_remarks(system, facts, &mut all);
     }
-    let rotates = facts.stack.last().and_then(|bottom| bottom.rotates.get()) == Some(true);
-    if let Some(layer) = facts.trim_blocked_by().filter(|_| !rotates) {
+    // The lowest one that does not turn: those above report what it reports.
+    let is_block =
+        |layer: &&Layer| layer.takes_trim.get() == Some(false) && layer.rotates.get() != Some(true);
+    if let Some(layer) = facts.stack.iter().rev().find(is_block) {
         trim_remarks(layer, &mut all);
     }
     facts.stack.iter().for_each(|layer| layer_remarks(layer, facts, &mut all));
@@ -104,6 +106,9 @@ fn layer_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
     }
     if let Some(missing) = layer.members_missing.get().filter(|missing| *missing > 0) {
         all.push(remark(name, wording::members_missing(missing)));
+    }
+    if let Some(errors) = layer.member_errors.get().filter(|errors| *errors > 0) {
+        all.push(remark(name, wording::member_errors(errors)));
     }
     if let Some(task) = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen")) {
         all.push(remark(name, wording::array_busy(task)));

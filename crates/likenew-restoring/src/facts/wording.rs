@@ -1,5 +1,6 @@
 //! Every sentence of facts.
 
+use likenew_core::facts::{MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
 use likenew_core::units::{Nanos, Number, digits};
@@ -195,6 +196,10 @@ pub(super) fn members_missing(missing: u64) -> String {
     format!("{} of the array missing", count(missing, "member"))
 }
 
+pub(super) fn member_errors(errors: u64) -> String {
+    format!("the pool has counted {} at its members", count(errors, "error"))
+}
+
 pub(super) fn array_busy(task: &str) -> String {
     format!("the array is busy: {task}")
 }
@@ -337,6 +342,75 @@ pub(super) fn other_io(read: u64, written: u64) -> String {
     format!("other programs read {} and wrote {} meanwhile", Rate(read as f64), Rate(written as f64))
 }
 
+// Facts of another machine
+
+pub(crate) const NOT_SHOWN: &str = "not_shown";
+/// Files whose names are listed; of more there are only numbers.
+const FILES_LISTED: usize = 6;
+
+/// What was read, and in which files nothing was recognized.
+pub(super) fn read_from(reported: &Reported) -> Answer {
+    let mut programs: Vec<String> = Vec::new();
+    for source in &reported.sources {
+        let of = |name: &str| format!("{} in {name}", source.program);
+        let text = match reported.sources.len() > FILES_LISTED {
+            true => source.program.clone(),
+            false => of(&source.file),
+        };
+        if !programs.contains(&text) {
+            programs.push(text);
+        }
+    }
+    let mut text = if programs.is_empty() { "no output about a drive".to_owned() } else { list(&programs) };
+    if reported.sources.len() > FILES_LISTED {
+        text += &format!(" ({})", count(reported.sources.len() as u64, "output"));
+    }
+    let answer = Answer::info("read_from", "Read from", text);
+    match &reported.unread[..] {
+        [] => answer,
+        files if files.len() > FILES_LISTED => {
+            answer.caveat(format!("{} hold no output that is read.", count(files.len() as u64, "file")))
+        }
+        files => answer.caveat(format!("No output that is read is in {}.", list(files))),
+    }
+}
+
+/// What else would show something, with the commands for it; nothing where all is there.
+pub(super) fn not_shown(missing: &[MissingOutput]) -> Option<Answer> {
+    let mut shows: Vec<&str> = Vec::new();
+    for of in missing {
+        if !shows.contains(&&*of.shows) {
+            shows.push(&of.shows);
+        }
+    }
+    if shows.is_empty() {
+        return None;
+    }
+    let answer = Answer::info(NOT_SHOWN, "Not in these outputs", list(&shows));
+    Some(missing.iter().take(FILES_LISTED).map(add_output).fold(answer, Answer::action))
+}
+
+fn add_output(missing: &MissingOutput) -> Action {
+    Action::new("add_output", format!("Add what shows {}", missing.shows)).command(missing.command.clone())
+}
+
+/// What would show the health of the first drives that say nothing of it.
+pub(super) fn health_outputs(missing: &[MissingOutput]) -> Vec<Action> {
+    const DRIVES_LISTED: usize = 2;
+    let is_health = |of: &&MissingOutput| of.command.contains("smartctl");
+    missing.iter().filter(is_health).take(DRIVES_LISTED).map(add_output).collect()
+}
+
+pub(crate) fn speed_not_shown(facts: &str) -> (String, Answer) {
+    let answer = Answer::unknown("undecided", "Speed", "no result of a speed test is among these outputs");
+    let action = Action::new("measure", "Measure it there").command("likenew check FOLDER");
+    let fio = Action::new("add_output", "Or add what fio prints, read only").command(
+        "fio --name=read --filename=FILE --readonly --direct=1 --rw=read --bs=1M --iodepth=8 --ioengine=libaio \
+         --runtime=10 --time_based --output-format=json",
+    );
+    (format!("{facts} How fast it is, these outputs do not say."), answer.action(action).action(fio))
+}
+
 // Overview
 
 /// A drive on the first screen; unknown parts are left out.
@@ -444,7 +518,7 @@ fn health(drive: &DriveLine) -> String {
 }
 
 pub(crate) const HEALTH: &str = "health";
-pub(super) const REMARKS: &str = "remarks";
+pub(crate) const REMARKS: &str = "remarks";
 
 #[cfg(test)]
 mod tests {

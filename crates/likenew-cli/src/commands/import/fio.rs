@@ -1,10 +1,9 @@
 //! `likenew import fio FILE`.
 
-use std::io::Read;
 use std::path::Path;
 
 use likenew_archive::Machine;
-use likenew_core::input::{self, InputError};
+use likenew_core::input;
 use likenew_core::instrument::Instrument;
 use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
@@ -16,9 +15,10 @@ use likenew_core::workload::Workload;
 use likenew_fio::JOBS_JOIN;
 use likenew_procedures::all::{from_plan, judge};
 
-use super::{ImportFio, display_name};
+use super::ImportFio;
 use crate::exit::{Exit, Failure, Result};
 use crate::plan_file::{read_plan, workload_options};
+use crate::printed::{display_name, read_text};
 use crate::run_report::RunReport;
 use crate::wording;
 
@@ -61,13 +61,13 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 
 /// What fio or another program measured, as it prints it.
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
-    let text = text(read(file)?).map_err(|error| refused(file, error))?;
+    let text = read_text(file, input::FIO_RESULT)?;
     likenew_fio::import_any(&text).map_err(|error| refused(file, error))
 }
 
 /// What fio measured, of this target if it is not the file that fio names.
 fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
-    let text = text(read(file)?).map_err(|error| refused(file, error))?;
+    let text = read_text(file, input::FIO_RESULT)?;
     let mut imported = likenew_fio::import(&text).map_err(|error| refused(file, error))?;
     if let Some(target) = target {
         target.clone_into(&mut imported.identity.name);
@@ -85,29 +85,6 @@ pub(in crate::commands) fn report(imported: likenew_fio::Import, plan: Option<Pl
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = judge(&*procedure, &evidence);
     Ok(RunReport::new(evidence, findings, instrument, None))
-}
-
-/// The file as text, which PowerShell writes in units of 16 bits.
-fn text(bytes: Vec<u8>) -> Result<String, InputError> {
-    const BYTE_ORDER: [u8; 2] = [0xff, 0xfe];
-    let units = bytes.strip_prefix(&BYTE_ORDER).filter(|units| !units.is_empty());
-    let units = units.map(|units| units.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])));
-    match units.map(|units| String::from_utf16(&units.collect::<Vec<_>>())) {
-        Some(Ok(text)) => Ok(text),
-        Some(Err(_)) | None => input::text(bytes),
-    }
-}
-
-/// The file as it is, or unpacked.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let bytes = || {
-        let stream: Box<dyn Read + Send> = match path == Path::new("-") {
-            true => Box::new(std::io::stdin()),
-            false => Box::new(input::open(path, input::FIO_RESULT)?),
-        };
-        input::read_stream(likenew_trace::decompress(stream)?.0, input::FIO_RESULT)
-    };
-    bytes().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }
 
 fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence> {

@@ -1,0 +1,169 @@
+//! What programs printed on another machine: facts of its drives, and how fast they were.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use likenew_core::facts::Facts;
+use likenew_core::input::{self, InputError};
+use likenew_core::io::Op;
+use likenew_core::segment::Segment;
+use likenew_core::workload::{Access, AccessPattern, Mix};
+use likenew_procedures::check::{MeasuredOption, Metric};
+use likenew_real::facts::reported::{PrintedText, reported};
+
+use crate::exit::{Failure, Result};
+use crate::wording;
+
+/// Facts of another machine, and speeds that were measured there.
+#[derive(Clone, Debug)]
+pub(crate) struct PrintedFacts {
+    /// The files that they are from.
+    pub(crate) name: String,
+    pub(crate) facts: Facts,
+    pub(crate) measured: Vec<MeasuredOption>,
+}
+
+/// Files of a folder at most.
+const FILES_MAX: usize = 20_000;
+/// Folders inside each other at most.
+const DEPTH_MAX: usize = 16;
+/// Bytes of all texts at most.
+const BYTES_MAX: usize = 1 << 30;
+
+impl PrintedFacts {
+    /// Reads files, folders of files, and standard input for `-`.
+    ///
+    /// # Errors
+    /// A file cannot be read, or in none of them is anything that is read.
+    pub(crate) fn read(paths: &[PathBuf]) -> Result<Self> {
+        let mut texts = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                add_folder(path, 0, &mut texts)?;
+            } else {
+                texts.push(PrintedText { name: display_name(path), text: read_text(path, input::OUTPUT)? });
+            }
+        }
+        if texts.iter().map(|of| of.text.len()).sum::<usize>() > BYTES_MAX {
+            return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
+        }
+        let mut facts = reported(&texts);
+        let mut measured: Vec<MeasuredOption> = Vec::new();
+        for of in &texts {
+            let found = speeds(&of.text);
+            if let Some(reported) = facts.reported.as_mut().filter(|_| !found.is_empty()) {
+                reported.unread.retain(|name| *name != of.name);
+            }
+            // What was printed last counts.
+            measured.retain(|known| found.iter().all(|of| of.metric != known.metric));
+            measured.extend(found);
+        }
+        let is_any = facts.reported.as_ref().is_some_and(|reported| !reported.sources.is_empty());
+        if !is_any && measured.is_empty() {
+            return Err(Failure::Usage(wording::nothing_recognized(&names(paths))));
+        }
+        Ok(Self { name: names(paths), facts, measured })
+    }
+}
+
+fn names(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| display_name(path)).collect::<Vec<_>>().join(", ")
+}
+
+/// A path as messages have it.
+pub(crate) fn display_name(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// All files of a folder that are text.
+fn add_folder(folder: &Path, depth: usize, texts: &mut Vec<PrintedText>) -> Result<()> {
+    let unreadable = |error| Failure::unreadable(&folder.display().to_string(), InputError::System(error));
+    let entries: io::Result<Vec<_>> = fs::read_dir(folder).and_then(Iterator::collect);
+    let mut entries = entries.map_err(unreadable)?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    for entry in entries {
+        let kind = entry.file_type().map_err(unreadable)?;
+        if kind.is_dir() && depth < DEPTH_MAX {
+            add_folder(&entry.path(), depth + 1, texts)?;
+        }
+        if !kind.is_file() {
+            continue;
+        }
+        if texts.len() == FILES_MAX {
+            return Err(Failure::Usage(wording::too_many_files(folder, FILES_MAX)));
+        }
+        // Beside outputs there may be anything.
+        let text = read_text(&entry.path(), input::OUTPUT).unwrap_or_default();
+        texts.push(PrintedText { name: entry.path().display().to_string(), text });
+    }
+    Ok(())
+}
+
+/// A file as text, unpacked; PowerShell writes units of 16 bits.
+pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
+    const BYTE_ORDER: [u8; 2] = [0xff, 0xfe];
+    let text = || {
+        let stream: Box<dyn Read + Send> = match path == Path::new("-") {
+            true => Box::new(io::stdin()),
+            false => Box::new(input::open(path, kind)?),
+        };
+        let bytes = input::read_stream(likenew_trace::decompress(stream)?.0, kind)?;
+        let units = bytes.strip_prefix(&BYTE_ORDER).filter(|units| !units.is_empty());
+        let units = units.map(|all| all.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])));
+        match units.map(|units| String::from_utf16(&units.collect::<Vec<_>>())) {
+            Some(Ok(text)) => Ok(text),
+            // Names that a drive gives itself may be anything.
+            _ if kind == input::OUTPUT && !bytes.contains(&0) => {
+                Ok(String::from_utf8_lossy(&bytes).into_owned())
+            }
+            _ => input::text(bytes),
+        }
+    };
+    text().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
+}
+
+/// Programs that may have measured the memory of the machine.
+const THROUGH_CACHE: [&str; 3] = ["dd", "ioping", "sysbench"];
+
+/// Speeds of the drive that a text has.
+fn speeds(text: &str) -> Vec<MeasuredOption> {
+    let Ok(imported) = likenew_fio::import_any(text) else { return Vec::new() };
+    if THROUGH_CACHE.contains(&&*imported.identity.engine) {
+        return Vec::new();
+    }
+    let mut speeds: Vec<MeasuredOption> = Vec::new();
+    for test in imported.segments.iter().filter_map(speed) {
+        match speeds.iter_mut().find(|of| of.metric == test.metric) {
+            // Of several tests of one kind the fastest shows what the drive can do.
+            Some(known) => known.per_s = known.per_s.max(test.per_s),
+            None => speeds.push(test),
+        }
+    }
+    speeds
+}
+
+/// Which metric of a check a test is, and its value.
+fn speed(segment: &Segment) -> Option<MeasuredOption> {
+    /// Smallest I/O of sequential tests. Chosen: below, the commands and not the bytes decide.
+    const LARGE: u32 = 64 << 10;
+    let workload = &segment.workload;
+    let [stream] = &workload.streams[..] else { return None };
+    let (Mix::Only(op), [(bytes, _)]) = (stream.op, stream.size.choices()) else { return None };
+    let depth = workload.lanes.saturating_mul(workload.depth());
+    let is_random = matches!(stream.pattern, AccessPattern::Random(_));
+    let is_cached = workload.access != Access::Direct || workload.name.contains("cached");
+    let metric = match (op, is_random, *bytes, depth) {
+        _ if is_cached || segment.errors() > 0 => return None,
+        (Op::Read, false, LARGE.., _) => Metric::SequentialRead,
+        (Op::Write, false, LARGE.., _) => Metric::SequentialWrite,
+        (Op::Read, true, 4096, 1) => Metric::RandomRead,
+        (Op::Write, true, 4096, 1) => Metric::RandomWrite,
+        (Op::Read, true, 4096, 32..) => Metric::RandomReadQd32,
+        _ => return None,
+    };
+    let seconds = segment.ended_at.since(segment.started_at).as_secs_f64();
+    let per = if is_random { f64::from(*bytes) } else { 1.0 };
+    let per_s = segment.bytes(op) as f64 / seconds / per;
+    (per_s.is_finite() && per_s > 0.0).then_some(MeasuredOption { metric, per_s })
+}

@@ -1,0 +1,569 @@
+//! Facts of another machine, from what programs printed there: smartctl, nvme, lsblk, dmesg and others, one after the other in one
+//! text or each in its own. Each output is recognized by its content. What a text does not say stays unknown, with the command that
+//! would show it.
+
+mod blocks;
+mod links;
+mod log;
+mod nvme_cli;
+mod smartctl;
+mod smartctl_text;
+mod table;
+mod volumes;
+mod windows;
+
+use std::ops::Range;
+
+use likenew_core::facts::{
+    Drive, DriveKind, Fact, Facts, FileSystem, Layer, MissingOutput, Reported, ReportedSource,
+};
+use serde_json::Value;
+
+use super::kernel_log::Record;
+use super::machine::Roots;
+use super::{remove_placeholders, smartmontools};
+use crate::wording::{facts as facts_wording, reported as wording};
+
+/// A text and where it is from.
+#[derive(Clone, Debug)]
+pub struct PrintedText {
+    /// The name of its file.
+    pub name: String,
+    /// What it holds.
+    pub text: String,
+}
+
+/// What the texts say, with what was recognized and what is missing in [`Facts::reported`].
+pub fn reported(texts: &[PrintedText]) -> Facts {
+    reported_to(&Roots::system(), texts)
+}
+
+fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
+    let lines: Vec<Vec<&str>> = texts.iter().map(|of| of.text.lines().collect()).collect();
+    let mut sections: Vec<Section<'_>> =
+        texts.iter().zip(&lines).flat_map(|(of, lines)| sections(of, lines)).collect();
+    // What names drives comes first.
+    sections.sort_by_key(|section| section.kind);
+    let mut reading = Reading::new(roots);
+    for section in &sections {
+        reading.kind = section.kind;
+        reading.origin = format!("{} in {}", section.kind.program(), section.file);
+        if section.read(&mut reading) {
+            reading.sources.push(ReportedSource {
+                file: section.file.to_owned(),
+                line: section.lines.start as u64 + 1,
+                program: section.kind.program().to_owned(),
+            });
+        }
+    }
+    let is_unread = |of: &&PrintedText| reading.sources.iter().all(|source| source.file != of.name);
+    let unread = texts.iter().filter(is_unread).map(|of| of.name.clone()).collect();
+    reading.finish(unread)
+}
+
+/// A program whose output is read, in the order in which outputs are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    Bundle,
+    Lsblk,
+    NvmeList,
+    Hdparm,
+    Smartctl,
+    NvmeIdentify,
+    NvmeSmart,
+    Windows,
+    Mdstat,
+    Zpool,
+    Mounts,
+    Df,
+    Timers,
+    Log,
+    Lspci,
+    Lsusb,
+    Iostat,
+    Fsutil,
+}
+
+/// Marks by which a line begins the output of a program.
+static MARKS: [(Kind, fn(&str) -> bool); 17] = [
+    (Kind::Log, log::is_record),
+    (Kind::Smartctl, smartctl::is_mark),
+    (Kind::Lsblk, blocks::is_lsblk_head),
+    (Kind::Df, volumes::is_df_head),
+    (Kind::Mounts, volumes::is_mount),
+    (Kind::Hdparm, blocks::is_hdparm_head),
+    (Kind::Mdstat, volumes::is_mdstat_head),
+    (Kind::Zpool, volumes::is_pool_head),
+    (Kind::Timers, volumes::is_timer),
+    (Kind::Lspci, links::is_pci_head),
+    (Kind::Lsusb, links::is_usb_head),
+    (Kind::Iostat, blocks::is_iostat_head),
+    (Kind::NvmeList, nvme_cli::is_list_head),
+    (Kind::NvmeIdentify, nvme_cli::is_identify_head),
+    (Kind::NvmeSmart, nvme_cli::is_smart_head),
+    (Kind::Windows, windows::is_disk_head),
+    (Kind::Fsutil, windows::is_fsutil),
+];
+
+impl Kind {
+    fn program(self) -> &'static str {
+        match self {
+            Self::Bundle => "likenew facts",
+            Self::Lsblk => "lsblk",
+            Self::NvmeList => "nvme list",
+            Self::Hdparm => "hdparm -I",
+            Self::Smartctl => "smartctl",
+            Self::NvmeIdentify => "nvme id-ctrl",
+            Self::NvmeSmart => "nvme smart-log",
+            Self::Windows => "PowerShell",
+            Self::Mdstat => "/proc/mdstat",
+            Self::Zpool => "zpool status",
+            Self::Mounts => "mount",
+            Self::Df => "df",
+            Self::Timers => "systemctl list-timers",
+            Self::Log => "kernel log",
+            Self::Lspci => "lspci -vv",
+            Self::Lsusb => "lsusb -t",
+            Self::Iostat => "iostat -x",
+            Self::Fsutil => "fsutil",
+        }
+    }
+
+    /// Of a document in JSON, by its keys.
+    fn of_json(value: &Value) -> Option<Self> {
+        let has = |key: &str| value.get(key).is_some();
+        [
+            (has(BUNDLE), Self::Bundle),
+            (has("smartctl") || has("json_format_version"), Self::Smartctl),
+            (has("blockdevices"), Self::Lsblk),
+            (has("Devices"), Self::NvmeList),
+            (has("critical_warning") && has("data_units_written"), Self::NvmeSmart),
+            (has("mn") && has("sn"), Self::NvmeIdentify),
+            (value.pointer("/sysstat/hosts").is_some(), Self::Iostat),
+        ]
+        .into_iter()
+        .find_map(|(is_it, kind)| is_it.then_some(kind))
+    }
+}
+
+/// The key of a file that `facts --bundle` wrote.
+const BUNDLE: &str = "likenew_facts";
+
+/// Facts as a file for someone else: serial numbers are hashes.
+pub fn bundle(facts: &Facts) -> String {
+    let value = serde_json::json!({ BUNDLE: env!("CARGO_PKG_VERSION"), "facts": facts });
+    format!("{value:#}\n")
+}
+
+/// The output of one program.
+struct Section<'a> {
+    kind: Kind,
+    file: &'a str,
+    /// Of the whole text.
+    all: &'a [&'a str],
+    lines: Range<usize>,
+    /// If it is JSON.
+    json: Option<Value>,
+}
+
+impl<'a> Section<'a> {
+    fn text(&self) -> &'a [&'a str] {
+        &self.all[self.lines.clone()]
+    }
+
+    /// Reads it; whether it said anything.
+    fn read(&self, into: &mut Reading<'_>) -> bool {
+        match (self.kind, &self.json) {
+            (Kind::Bundle, Some(value)) => into.read_bundle(value),
+            (Kind::Bundle, None) => false,
+            (Kind::Lsblk, Some(value)) => blocks::read_lsblk_json(value, into),
+            (Kind::Lsblk, None) => blocks::read_lsblk(self.text(), into),
+            (Kind::NvmeList, json) => nvme_cli::read_list(self.text(), json.as_ref(), into),
+            (Kind::Hdparm, _) => blocks::read_hdparm(self.text(), into),
+            (Kind::Smartctl, Some(value)) => smartctl::read_json(value, self.file, into),
+            (Kind::Smartctl, None) => smartctl::read_text(self, into),
+            (Kind::NvmeIdentify, json) => nvme_cli::read_identify(self, json.as_ref(), into),
+            (Kind::NvmeSmart, json) => nvme_cli::read_smart(self, json.as_ref(), into),
+            (Kind::Windows, _) => windows::read_disks(self.text(), into),
+            (Kind::Mdstat, _) => volumes::read_mdstat(self.text(), into),
+            (Kind::Zpool, _) => volumes::read_pools(self.text(), into),
+            (Kind::Mounts, _) => volumes::read_mounts(self.text(), into),
+            (Kind::Df, _) => volumes::read_df(self.text(), into),
+            (Kind::Timers, _) => volumes::read_timers(self.text(), into),
+            (Kind::Log, _) => log::read(self.text(), into),
+            (Kind::Lspci, _) => links::read_pci(self.text(), into),
+            (Kind::Lsusb, _) => links::read_usb(self.text(), into),
+            (Kind::Iostat, json) => blocks::read_iostat(self.text(), json.as_ref(), into),
+            (Kind::Fsutil, _) => windows::read_fsutil(self.text(), into),
+        }
+    }
+
+    /// The device in the command right above a line.
+    fn device_above(&self, above: usize) -> Option<String> {
+        const LINES_ABOVE: usize = 4;
+        let near = self.all[above.saturating_sub(LINES_ABOVE)..above].iter().rev();
+        near.filter_map(|line| device_path(line)).next()
+    }
+}
+
+/// Splits a text where a program's output begins. Lines before the first mark belong to nothing.
+fn sections<'a>(of: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
+    let PrintedText { name: file, text } = of;
+    let mut sections: Vec<Section<'a>> = Vec::new();
+    let (mut at, mut is_cut_off) = (0, false);
+    while at < lines.len() {
+        let line = lines[at];
+        let begins = MARKS.iter().find(|(_, is_mark)| is_mark(line)).map(|(kind, _)| *kind);
+        if begins.is_none()
+            && !is_cut_off
+            && let Some((json, length)) =
+                json_at(&text[line.as_ptr().addr() - text.as_ptr().addr()..], &mut is_cut_off)
+        {
+            if let Some(kind) = Kind::of_json(&json) {
+                sections.push(Section { kind, file, all: lines, lines: at..at + length, json: Some(json) });
+            }
+            at += length;
+            continue;
+        }
+        match (begins, sections.last_mut()) {
+            (Some(kind), Some(last)) if last.kind == kind && last.json.is_none() => last.lines.end = at + 1,
+            (Some(kind), _) => {
+                sections.push(Section { kind, file, all: lines, lines: at..at + 1, json: None });
+            }
+            (None, Some(last)) if last.json.is_none() => last.lines.end = at + 1,
+            (None, _) => {}
+        }
+        at += 1;
+    }
+    sections
+}
+
+/// A document in JSON with which a text begins, and how many lines it takes. One that is cut off holds all that follows, so that no
+/// other is looked for.
+fn json_at(text: &str, is_cut_off: &mut bool) -> Option<(Value, usize)> {
+    text.trim_start().starts_with(['{', '[']).then_some(())?;
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let next = stream.next()?;
+    *is_cut_off = next.as_ref().is_err_and(serde_json::Error::is_eof);
+    let value = next.ok().filter(|value| value.is_object() || value.is_array())?;
+    Some((value, text[..stream.byte_offset()].matches('\n').count() + 1))
+}
+
+/// `/dev/sda` in a command, as its name alone.
+fn device_path(line: &str) -> Option<String> {
+    let (_, rest) = line.split_once("/dev/")?;
+    let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric()).collect();
+    // `/dev/bus/0`, `/dev/disk/by-id/…` and `/dev/mapper/…` name no drive.
+    (!name.is_empty() && !rest[name.len()..].starts_with('/')).then_some(name)
+}
+
+/// A device's name as a word of a file's name: `smartctl-sda.txt`, `nvme0n1.json`.
+fn device_word(file: &str) -> Option<String> {
+    let file = file.rsplit('/').next()?;
+    let is_name = |word: &&str| {
+        let letters = |prefix: &str| {
+            word.strip_prefix(prefix)
+                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_lowercase()))
+        };
+        let numbered = |prefix: &str| {
+            word.strip_prefix(prefix)
+                .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) && rest.len() <= 6)
+        };
+        letters("sd") && word.len() <= 5
+            || letters("vd")
+            || numbered("nvme")
+            || numbered("ada")
+            || numbered("da")
+    };
+    file.split(|c: char| !c.is_ascii_alphanumeric()).find(is_name).map(str::to_owned)
+}
+
+/// The first number in a text; thousands may be grouped by commas, points, apostrophes or narrow blanks.
+fn first_number(text: &str) -> Option<u64> {
+    let text = text.trim_start();
+    let mut digits = String::new();
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        let groups = |next: Option<&char>| next.is_some_and(char::is_ascii_digit);
+        match c {
+            '0'..='9' => digits.push(c),
+            ',' | '\'' | '’' | '\u{a0}' | '\u{202f}' if !digits.is_empty() && groups(chars.peek()) => {}
+            _ => break,
+        }
+    }
+    digits.parse().ok()
+}
+
+/// Bytes as programs print them: `1000204886016`, `1.8T`, `931.5G`, `512 B`, `4K`: units are powers of 1,024.
+fn bytes_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let number: String = text.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',')).collect();
+    let unit = text[number.len()..].trim_start().chars().next().unwrap_or('B');
+    let number: f64 = number.replace(',', ".").parse().ok()?;
+    let power = ['B', 'K', 'M', 'G', 'T', 'P'].iter().position(|of| of.eq_ignore_ascii_case(&unit))?;
+    let bytes = number * 1024f64.powi(i32::try_from(power).ok()?);
+    (bytes.is_finite() && bytes >= 0.0 && bytes < 2f64.powi(63)).then_some(bytes.round() as u64)
+}
+
+/// By what a drive is known in an output.
+#[derive(Clone, Debug, Default)]
+struct Mark {
+    name: Option<String>,
+    model: Option<String>,
+    serial: Option<String>,
+}
+
+/// What tells a drive from others, beside its name and model.
+#[derive(Clone, Debug, Default)]
+struct KnownBy {
+    serial: Option<String>,
+    /// Outputs that were about it: a second one of a kind is about another drive, unless its name or serial number says otherwise.
+    outputs: Vec<Kind>,
+}
+
+/// What was read so far.
+struct Reading<'a> {
+    roots: &'a Roots,
+    facts: Facts,
+    /// By what each of the drives is told from others.
+    known: Vec<KnownBy>,
+    /// The output that is read now.
+    kind: Kind,
+    /// Where the facts that are read now come from.
+    origin: String,
+    sources: Vec<ReportedSource>,
+    file_systems: Vec<FileSystem>,
+    records: Vec<Record>,
+    /// The system that the outputs are of, where one of them says it.
+    is_linux: Option<bool>,
+    timer_enabled: Fact<bool>,
+    ports: Vec<links::PciPort>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(roots: &'a Roots) -> Self {
+        Self {
+            roots,
+            facts: Facts::default(),
+            known: Vec::new(),
+            kind: Kind::Bundle,
+            origin: String::new(),
+            sources: Vec::new(),
+            file_systems: Vec::new(),
+            records: Vec::new(),
+            is_linux: None,
+            timer_enabled: Fact::NotQueried,
+            ports: Vec::new(),
+        }
+    }
+
+    /// A fact from the output that is read now, if it says it.
+    fn fact<T>(&self, value: Option<T>) -> Fact<T> {
+        value.map_or(Fact::NotQueried, |value| Fact::new(value, self.origin.clone()))
+    }
+
+    fn read_bundle(&mut self, value: &Value) -> bool {
+        let facts = value.get("facts").cloned().and_then(|facts| serde_json::from_value(facts).ok());
+        let Some(facts) = facts else { return false };
+        self.facts = facts;
+        self.known = vec![KnownBy::default(); self.facts.drives.len()];
+        self.is_linux = Some(true);
+        self.file_systems.extend(self.facts.file_system.take());
+        true
+    }
+
+    /// The drive that is meant, which may be new.
+    fn drive(&mut self, mark: &Mark) -> &mut Drive {
+        let at = self.position(mark).unwrap_or_else(|| {
+            self.facts.drives.push(Drive::default());
+            self.known.push(KnownBy::default());
+            self.known.len() - 1
+        });
+        let serial = mark.serial.clone().map_or(Fact::NotQueried, |serial| {
+            super::identity::hashed_serial(self.roots, Fact::new(serial, self.origin.clone()))
+        });
+        let model = self.fact(mark.model.clone());
+        let (drive, known) = (&mut self.facts.drives[at], &mut self.known[at]);
+        known.serial = known.serial.take().or_else(|| mark.serial.clone());
+        if !known.outputs.contains(&self.kind) {
+            known.outputs.push(self.kind);
+        }
+        if drive.name.is_empty() {
+            drive.name = mark.name.clone().unwrap_or_default();
+        }
+        smartmontools::fill(&mut drive.identity.model, model);
+        smartmontools::fill(&mut drive.identity.serial, serial);
+        drive
+    }
+
+    fn position(&self, mark: &Mark) -> Option<usize> {
+        let all = || self.facts.drives.iter().zip(&self.known).enumerate();
+        let serials = |known: &KnownBy| {
+            let (one, other) = (known.serial.as_ref()?, mark.serial.as_ref()?);
+            Some(one.trim() == other.trim())
+        };
+        let named = mark.name.as_ref().and_then(|name| {
+            all().find(|(_, (drive, known))| is_same_name(&drive.name, name) && serials(known) != Some(false))
+        });
+        let numbered = || all().find(|(_, (_, known))| serials(known) == Some(true));
+        if let Some((at, _)) = named.or_else(numbered) {
+            return Some(at);
+        }
+        let model = mark.model.as_ref()?;
+        let mut alike = all().filter(|(_, (drive, known))| {
+            let may_be = drive.name.is_empty() || mark.name.is_none();
+            let is_model = drive.identity.model.value().is_some_and(|of| is_same_model(of, model));
+            may_be && is_model && serials(known).is_none() && !known.outputs.contains(&self.kind)
+        });
+        match (alike.next(), alike.next()) {
+            (Some((at, _)), None) => Some(at),
+            _ => None,
+        }
+    }
+
+    /// The layer of this name, which may be new.
+    fn layer(&mut self, name: &str) -> &mut Layer {
+        let at = self.facts.stack.iter().position(|layer| layer.name == name).unwrap_or_else(|| {
+            self.facts.stack.push(Layer { name: name.to_owned(), ..Layer::default() });
+            self.facts.stack.len() - 1
+        });
+        &mut self.facts.stack[at]
+    }
+
+    /// The file system that is mounted there, which may be new.
+    fn file_system(&mut self, point: &str) -> &mut FileSystem {
+        let at = self.file_systems.iter().position(|of| of.point == point).unwrap_or_else(|| {
+            self.file_systems.push(FileSystem { point: point.to_owned(), ..FileSystem::default() });
+            self.file_systems.len() - 1
+        });
+        &mut self.file_systems[at]
+    }
+
+    fn finish(mut self, unread: Vec<String>) -> Facts {
+        log::assign(&mut self);
+        links::assign(&mut self);
+        for (number, drive) in self.facts.drives.iter_mut().enumerate() {
+            remove_placeholders(drive);
+            complete_drive(self.roots, drive);
+            if drive.name.is_empty() {
+                let model = drive.identity.model.value().cloned();
+                drive.name = model.unwrap_or_else(|| wording::drive_number(number + 1));
+            }
+            if drive.health.failing.is_not_queried() {
+                drive.health.failing = match drive.kind {
+                    DriveKind::Virtual => {
+                        Fact::unknown(facts_wording::VIRTUAL_MEDIUM, facts_wording::KIND_OF_DRIVE)
+                    }
+                    _ => Fact::unknown(wording::NO_HEALTH, "SMART"),
+                };
+            }
+        }
+        self.order_layers();
+        self.facts.file_system = volumes::of_most_interest(&mut self);
+        let missing = self.missing();
+        self.facts.reported = Some(Reported { sources: self.sources, unread, missing });
+        self.facts
+    }
+
+    /// From the top down: each before what it is on.
+    fn order_layers(&mut self) {
+        fn depth(stack: &[Layer], name: &str, left: usize) -> usize {
+            let below = stack.iter().find(|layer| layer.name == name).filter(|_| left > 0);
+            below.map_or(0, |layer| {
+                1 + layer.on.iter().map(|on| depth(stack, on, left - 1)).max().unwrap_or_default()
+            })
+        }
+        const DEPTH_MAX: usize = 32;
+        let stack = self.facts.stack.clone();
+        self.facts.stack.sort_by_key(|layer| std::cmp::Reverse(depth(&stack, &layer.name, DEPTH_MAX)));
+    }
+
+    /// Outputs that are not there, and what each would show.
+    fn missing(&self) -> Vec<MissingOutput> {
+        let mut missing = Vec::new();
+        let mut add =
+            |shows: &str, command: String| missing.push(MissingOutput { shows: shows.to_owned(), command });
+        let drives = &self.facts.drives;
+        let is_silent =
+            |drive: &&Drive| drive.health.failing.value().is_none() && drive.kind != DriveKind::Virtual;
+        for drive in drives.iter().filter(is_silent) {
+            let is_path = !drive.name.is_empty() && drive.name.chars().all(|c| c.is_ascii_alphanumeric());
+            let path = if is_path { format!("/dev/{}", drive.name) } else { "/dev/sdX".to_owned() };
+            // Most unknown bridges pass commands on as SAT has them (smartctl(8), -d sat).
+            let is_unknown_bridge =
+                drive.health.failing.reason().is_some_and(|reason| reason.contains("USB bridge"));
+            let through = if is_unknown_bridge { "-d sat " } else { "" };
+            add(wording::SHOWS_HEALTH, format!("sudo smartctl -x -j {through}{path}"));
+        }
+        if self.is_linux == Some(false) || drives.is_empty() {
+            return missing;
+        }
+        let is_flash = |drive: &Drive| drive.identity.rotation_rpm.get().is_none_or(|rpm| rpm == 0);
+        if drives.iter().any(is_flash) && self.facts.stack.iter().all(|of| of.takes_trim.value().is_none()) {
+            add(wording::SHOWS_TRIM, "lsblk -O -J".to_owned());
+        }
+        let has_link = |drive: &Drive| drive.link.ceiling_bytes_per_s.value().is_some();
+        let of_kind = |kind| drives.iter().any(|drive| drive.kind == kind && !has_link(drive));
+        if of_kind(DriveKind::Nvme) {
+            add(wording::SHOWS_LINK, "sudo lspci -vv".to_owned());
+        }
+        if of_kind(DriveKind::Usb) {
+            add(wording::SHOWS_LINK, "lsusb -t".to_owned());
+        }
+        if self.file_systems.is_empty() {
+            add(wording::SHOWS_FILE_SYSTEM, "df -T; mount".to_owned());
+        }
+        if self.records.is_empty() && drives.iter().all(|drive| drive.log.lines.value().is_none()) {
+            add(wording::SHOWS_LOG, "sudo dmesg".to_owned());
+        }
+        missing
+    }
+}
+
+/// What follows from a drive's model, as on its own machine.
+fn complete_drive(roots: &Roots, drive: &mut Drive) {
+    let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
+    let Some(model) = model else { return };
+    if let Some(volume) = super::drive_answers::volume_of(model) {
+        drive.cloud = Some(likenew_core::facts::Cloud {
+            volume: drive.identity.model.clone().map(|_| volume.to_owned()),
+            ..Default::default()
+        });
+        return;
+    }
+    let presented_by = crate::identify::virtual_by(Some(model), None);
+    if presented_by.is_some() {
+        drive.identity.virtual_by = drive.identity.model.clone().map(|_| presented_by);
+        drive.kind = DriveKind::Virtual;
+        return;
+    }
+    if matches!(drive.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb) {
+        drive.database = smartmontools::database(roots, Some(model), firmware.map(String::as_str));
+    }
+}
+
+/// `nvme0` is the controller of `nvme0n1`.
+fn is_same_name(one: &str, other: &str) -> bool {
+    let is_controller = |short: &str, long: &str| {
+        short.starts_with("nvme")
+            && long.strip_prefix(short).is_some_and(|rest| {
+                rest.strip_prefix('n').is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit()))
+            })
+    };
+    !one.is_empty() && (one == other || is_controller(one, other) || is_controller(other, one))
+}
+
+/// Some programs cut a model short or write its blanks as underscores.
+fn is_same_model(one: &str, other: &str) -> bool {
+    /// SCSI's field of a model (SPC-4, standard INQUIRY data) has 16 characters.
+    const SHORT: usize = 12;
+    let plain =
+        |text: &str| text.replace('_', " ").split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let (one, other) = (plain(one), plain(other));
+    let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
+    one == other
+        || short.len() >= SHORT && (long.starts_with(short.as_str()) || long.ends_with(short.as_str()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,336 @@
+//! Block devices: lsblk, `hdparm -I`, `iostat -x`.
+
+use likenew_core::facts::{DriveKind, Fact, Layer, LayerKind};
+use serde_json::Value;
+
+use super::table::rows;
+use super::{Mark, Reading, bytes_of, device_path, first_number};
+use crate::facts::smartmontools::fill;
+
+/// The headings of lsblk, whatever columns were chosen.
+pub(super) fn is_lsblk_head(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    const OTHERS: [&str; 8] =
+        ["MAJ:MIN", "FSTYPE", "ROTA", "DISC-GRAN", "TRAN", "TYPE", "MODEL", "ALIGNMENT"];
+    matches!(words.first(), Some(&"NAME" | &"KNAME")) && words.iter().any(|word| OTHERS.contains(word))
+}
+
+/// A device of lsblk, by the names of its columns.
+struct Device<'a> {
+    name: String,
+    parent: Option<String>,
+    column: Box<dyn Fn(&str) -> Option<String> + 'a>,
+}
+
+impl Device<'_> {
+    fn text(&self, column: &str) -> Option<String> {
+        (self.column)(column).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn bytes(&self, column: &str) -> Option<u64> {
+        bytes_of(&self.text(column)?)
+    }
+
+    fn flag(&self, column: &str) -> Option<bool> {
+        match self.text(column)?.as_str() {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        }
+    }
+}
+
+/// `lsblk -J`, with any columns.
+pub(super) fn read_lsblk_json(value: &Value, into: &mut Reading<'_>) -> bool {
+    let all = value.get("blockdevices").and_then(Value::as_array);
+    all.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0
+}
+
+/// A device and what is on it.
+fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Reading<'_>) -> bool {
+    /// Layers above each other. Chosen: more than anybody builds.
+    const DEPTH_MAX: usize = 32;
+    let name = value.get("name").or_else(|| value.get("kname")).and_then(Value::as_str);
+    let Some(name) = name.filter(|_| depth < DEPTH_MAX) else { return false };
+    let column = |column: &str| match value.get(column.to_ascii_lowercase())? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        Value::Array(all) => all.iter().find_map(|of| of.as_str().map(str::to_owned)),
+        _ => None,
+    };
+    let device =
+        Device { name: name.to_owned(), parent: parent.map(str::to_owned), column: Box::new(column) };
+    read_device(&device, into);
+    for child in value.get("children").and_then(Value::as_array).into_iter().flatten() {
+        read_tree(child, Some(name), depth + 1, into);
+    }
+    true
+}
+
+/// The table of lsblk, whose branches say what is on what.
+pub(super) fn read_lsblk(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
+    let mut above: Vec<(usize, String)> = Vec::new();
+    let mut found = false;
+    for row in rows(&text[..end]) {
+        let Some(name) = row.get(&["NAME", "KNAME"]) else { continue };
+        let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            continue;
+        }
+        above.retain(|(indent, _)| *indent < row.indent);
+        let parent = above.last().map(|(_, name)| name.clone());
+        above.push((row.indent, name.clone()));
+        let column = |column: &str| row.get(&[column]).map(str::to_owned);
+        read_device(&Device { name, parent, column: Box::new(column) }, into);
+        found = true;
+    }
+    found
+}
+
+fn layer_kind(device: &Device<'_>) -> Option<LayerKind> {
+    let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
+    Some(match device.text("type")?.as_str() {
+        "disk" if is_usb => LayerKind::UsbDisk,
+        "disk" => LayerKind::Disk,
+        "part" => LayerKind::Partition,
+        "crypt" => LayerKind::Crypt,
+        "lvm" => LayerKind::LogicalVolume,
+        "mpath" => LayerKind::Multipath,
+        "dm" => LayerKind::Mapping,
+        kind if kind.starts_with("raid") || kind == "linear" => LayerKind::Array,
+        _ => return None,
+    })
+}
+
+fn read_device(device: &Device<'_>, into: &mut Reading<'_>) {
+    let name = &device.name;
+    // Memory and files that serve as devices are no drives; without a type, the top of the tree is one.
+    let is_drive = !["loop", "zram", "ram", "sr", "fd"].iter().any(|word| name.starts_with(word));
+    let kind = layer_kind(device)
+        .or_else(|| (device.text("type").is_none() && device.parent.is_none()).then_some(LayerKind::Disk));
+    let Some(kind) = kind.filter(|_| is_drive) else { return };
+    into.is_linux.get_or_insert(true);
+    put_layer(device, kind, into);
+    if matches!(kind, LayerKind::Disk | LayerKind::UsbDisk) {
+        put_drive(device, into);
+    }
+    put_file_system(device, into);
+}
+
+fn put_layer(device: &Device<'_>, kind: LayerKind, into: &mut Reading<'_>) {
+    let bytes = |column: &str| into.fact(device.bytes(column));
+    let text = |column: &str| into.fact(device.text(column));
+    let discard = bytes("disc-max");
+    let new = Layer {
+        capacity_bytes: bytes("size"),
+        logical_block_bytes: bytes("log-sec"),
+        physical_block_bytes: bytes("phy-sec"),
+        optimal_io_bytes: bytes("opt-io"),
+        discard_granularity_bytes: bytes("disc-gran"),
+        takes_trim: discard.clone().map(|bytes| bytes > 0),
+        discard_bytes_max: discard,
+        start_bytes: into.fact(device.bytes("start").and_then(|sectors| sectors.checked_mul(512))),
+        scheduler: text("sched"),
+        queue_requests_max: into.fact(device.text("rq-size").and_then(|text| text.parse().ok())),
+        read_ahead_bytes: into
+            .fact(device.text("ra").and_then(|kib| kib.parse::<u64>().ok()?.checked_mul(1024))),
+        rotates: into.fact(device.flag("rota")),
+        level: into.fact(device.text("type").filter(|_| kind == LayerKind::Array)),
+        ..Layer::default()
+    };
+    let parent = device.parent.clone();
+    let layer = into.layer(&device.name);
+    let on = std::mem::take(&mut layer.on);
+    if layer.kind == LayerKind::Other {
+        *layer = Layer { name: device.name.clone(), kind, on, ..new };
+    } else {
+        layer.on = on;
+    }
+    layer.on.extend(parent.filter(|parent| !layer.on.contains(parent)));
+}
+
+fn put_drive(device: &Device<'_>, into: &mut Reading<'_>) {
+    let mark =
+        Mark { name: Some(device.name.clone()), model: device.text("model"), serial: device.text("serial") };
+    // Rounded unless it is in bytes; other outputs say it exactly.
+    let capacity = into.fact(device.bytes("size").filter(|bytes| *bytes > 0));
+    let firmware = into.fact(device.text("rev"));
+    // Behind USB the kernel takes every disk for one that turns.
+    let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
+    let flash = into.fact(device.flag("rota").filter(|rotates| !rotates && !is_usb).map(|_| 0));
+    let bus = into.fact(
+        device.text("tran").map(|tran| if tran == "nvme" { "PCIe".to_owned() } else { tran.to_uppercase() }),
+    );
+    let kind = match device.text("tran").as_deref() {
+        Some("usb") => DriveKind::Usb,
+        Some("nvme") => DriveKind::Nvme,
+        Some("sata" | "ata") => DriveKind::Sata,
+        Some("sas" | "fc" | "spi") => DriveKind::Scsi,
+        Some("virtio") => DriveKind::Virtual,
+        _ if device.name.starts_with("nvme") => DriveKind::Nvme,
+        _ if device.name.starts_with("mmcblk") => DriveKind::Card,
+        _ if device.name.starts_with("vd") => DriveKind::Virtual,
+        _ => DriveKind::Other,
+    };
+    let drive = into.drive(&mark);
+    if drive.kind == DriveKind::Other {
+        drive.kind = kind;
+    }
+    fill(&mut drive.identity.capacity_bytes, capacity);
+    fill(&mut drive.identity.firmware, firmware);
+    fill(&mut drive.identity.rotation_rpm, flash);
+    fill(&mut drive.link.bus, bus);
+}
+
+fn put_file_system(device: &Device<'_>, into: &mut Reading<'_>) {
+    let point = ["mountpoint", "mountpoints"].iter().find_map(|column| device.text(column));
+    let Some(point) = point.filter(|point| point.starts_with('/')) else { return };
+    let kind = into.fact(device.text("fstype"));
+    let source = into.fact(Some(format!("/dev/{}", device.name)));
+    let (used, free) = (into.fact(device.bytes("fsused")), into.fact(device.bytes("fsavail")));
+    let total = into.fact(device.bytes("fssize"));
+    let percent = device.text("fsuse%").and_then(|text| text.trim_end_matches('%').parse::<f64>().ok());
+    let percent = into.fact(percent);
+    let of = into.file_system(&point);
+    fill(&mut of.kind, kind);
+    fill(&mut of.source, source);
+    fill(&mut of.used_bytes, used);
+    fill(&mut of.free_bytes, free);
+    fill(&mut of.total_bytes, total);
+    fill(&mut of.used_percent, percent);
+}
+
+/// A device whose identity hdparm shows.
+pub(super) fn is_hdparm_head(line: &str) -> bool {
+    line.trim_end() == "ATA device, with non-removable media" || is_device_line(line)
+}
+
+/// `/dev/sda:`
+fn is_device_line(line: &str) -> bool {
+    line.trim_end().strip_suffix(':').is_some_and(|path| {
+        path.strip_prefix("/dev/").is_some_and(|name| name.chars().all(|c| c.is_ascii_alphanumeric()))
+    })
+}
+
+pub(super) fn read_hdparm(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let mut found = false;
+    let mut device = None;
+    let mut from = 0;
+    for at in 0..=text.len() {
+        let ends = text.get(at).is_none_or(|line| is_device_line(line));
+        if ends {
+            found |= read_identity(&text[from..at], device.take(), into);
+            device = text.get(at).and_then(|line| device_path(line));
+            from = at;
+        }
+    }
+    found
+}
+
+/// What stands below one device.
+fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) -> bool {
+    let field = |name: &str| {
+        let value = text.iter().find_map(|line| line.trim_start().strip_prefix(name));
+        value.map(|value| value.trim_start_matches(':').trim().to_owned()).filter(|value| !value.is_empty())
+    };
+    let model = field("Model Number");
+    if model.is_none() && device.is_none() || !text.iter().any(|line| line.contains("ATA device")) {
+        return false;
+    }
+    // What is switched on has an asterisk.
+    let feature = |words: &str| {
+        let line =
+            text.iter().find(|line| line.trim_start().trim_start_matches('*').trim().starts_with(words))?;
+        Some(line.trim_start().starts_with('*'))
+    };
+    let has = |words: &str| text.iter().any(|line| line.contains(words));
+    let bits: Option<u64> = [
+        ("Gen3 signaling", 6_000_000_000),
+        ("Gen2 signaling", 3_000_000_000),
+        ("Gen1 signaling", 1_500_000_000),
+    ]
+    .into_iter()
+    .find_map(|(words, bits)| has(words).then_some(bits));
+    let rotation = field("Nominal Media Rotation Rate").and_then(|text| match text.starts_with("Solid") {
+        true => Some(0),
+        false => u32::try_from(first_number(&text)?).ok(),
+    });
+    let firmware = into.fact(field("Firmware Revision"));
+    let knows_trim = into.fact(has("Data Set Management TRIM supported").then_some(true));
+    let rotation = into.fact(rotation);
+    let most = into.fact(bits);
+    let write_cache = feature("Write cache");
+    let mark = Mark { name: device.clone(), model, serial: field("Serial Number") };
+    let drive = into.drive(&mark);
+    if drive.kind == DriveKind::Other {
+        drive.kind = DriveKind::Sata;
+    }
+    fill(&mut drive.identity.firmware, firmware);
+    fill(&mut drive.identity.knows_trim, knows_trim);
+    fill(&mut drive.identity.rotation_rpm, rotation);
+    if let ([hop], most @ Fact::Value { .. }) = (&mut drive.link.hops[..], most) {
+        fill(&mut hop.line_bits_per_s_max, most);
+    }
+    if let (Some(device), Some(is_on)) = (device, write_cache) {
+        let cache = into.fact(Some(if is_on { "write back" } else { "write through" }.to_owned()));
+        let layer = into.layer(&device);
+        if layer.kind == LayerKind::Other {
+            layer.kind = LayerKind::Disk;
+        }
+        fill(&mut layer.write_cache, cache);
+    }
+    true
+}
+
+/// The headings of `iostat -x`.
+pub(super) fn is_iostat_head(line: &str) -> bool {
+    line.starts_with("Device") && line.contains("%util") && line.contains("r/s")
+}
+
+/// What programs do at the drives: the last report, since the first one goes back to the start of the system.
+pub(super) fn read_iostat(text: &[&str], json: Option<&Value>, into: &mut Reading<'_>) -> bool {
+    let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();
+    if let Some(json) = json {
+        let all = json.pointer("/sysstat/hosts/0/statistics").and_then(Value::as_array);
+        for of in all.into_iter().flatten() {
+            let disks = of.get("disk").and_then(Value::as_array).into_iter().flatten();
+            let number = |disk: &Value, name: &str| disk.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+            let row = |disk: &Value| {
+                Some((
+                    disk.get("disk_device")?.as_str()?.to_owned(),
+                    number(disk, "rkB/s"),
+                    number(disk, "wkB/s"),
+                ))
+            };
+            reports.push(disks.filter_map(row).collect());
+        }
+    }
+    let heads = (0..text.len()).filter(|at| json.is_none() && is_iostat_head(text[*at]));
+    for head in heads {
+        let names: Vec<&str> = text[head].split_whitespace().collect();
+        let place = |wanted: [&str; 2]| names.iter().position(|name| wanted.contains(name));
+        let [Some(read), Some(written)] = [place(["rkB/s", "rMB/s"]), place(["wkB/s", "wMB/s"])] else {
+            continue;
+        };
+        let unit = if names[read].contains("MB") { 1024.0 } else { 1.0 };
+        let rows = text[head + 1..].iter().take_while(|line| !line.trim().is_empty()).filter_map(|line| {
+            let cells: Vec<String> = line.split_whitespace().map(|cell| cell.replace(',', ".")).collect();
+            let number = |at: usize| cells.get(at)?.parse::<f64>().ok().map(|number| number * unit);
+            Some((cells.first()?.trim_end_matches(':').to_owned(), number(read)?, number(written)?))
+        });
+        reports.push(rows.collect());
+    }
+    let [_, .., last] = &reports[..] else { return false };
+    for (name, read, written) in last {
+        let known = into.facts.drives.iter().any(|drive| drive.name == *name);
+        let rate = |kib: f64| into.fact(Some((kib * 1024.0) as u64));
+        let (read, written) = (rate(*read), rate(*written));
+        if known {
+            let drive = into.drive(&Mark { name: Some(name.clone()), ..Mark::default() });
+            (drive.others_read_bytes_per_s, drive.others_write_bytes_per_s) = (read, written);
+        }
+    }
+    true
+}

@@ -1,0 +1,181 @@
+//! The kernel's log of another machine: dmesg, with any kind of time stamp, journalctl and syslog.
+
+use std::sync::LazyLock;
+
+use likenew_core::facts::drive::sata_bytes_per_s;
+use likenew_core::facts::{Drive, DriveKind, Fact, Link};
+use regex::Regex;
+
+use super::{Reading, is_same_model};
+use crate::facts::kernel_log::{Record, lines_of};
+use crate::facts::link::{hop, of_hops};
+use crate::facts::smartmontools::fill;
+use crate::standards::clean;
+use crate::wording::facts as wording;
+
+/// `[   12.345678] TEXT`, after syslog's `kernel:` or a level in angle brackets, too.
+static UPTIME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:<\d+>|.{8,60}? kernel: )?\[\s*(\d+\.\d{3,6})\]\s(?:\[[^\]]*\]\s)?(.*)$")
+        .expect("the pattern is one")
+});
+/// `[Mon Jan  1 12:00:00 2024] TEXT` of `dmesg -T`, and syslog without uptime.
+static DATED: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(?:\[[A-Z][a-z]{2} [A-Z][a-z]{2}\s+\d+ \d\d:\d\d:\d\d \d{4}\]|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d \S+ kernel:|\d{4}-\d\d-\d\dT\S+ \S+ kernel:)\s+(.*)$")
+        .expect("the pattern is one")
+});
+
+/// A line of the log as a record; where there is no uptime, that is 0.
+fn record(line: &str) -> Option<Record> {
+    if let Some(found) = UPTIME.captures(line) {
+        return Some(Record { at_s: found[1].parse().ok()?, text: clean(&found[2]) });
+    }
+    DATED.captures(line).map(|found| Record { at_s: 0.0, text: clean(&found[1]) })
+}
+
+pub(super) fn is_record(line: &str) -> bool {
+    record(line).is_some()
+}
+
+pub(super) fn read(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let records: Vec<Record> = text.iter().filter_map(|line| record(line)).collect();
+    for record in &records {
+        if let Some((_, version)) = record.text.split_once("Linux version ") {
+            let kernel = into.fact(version.split_whitespace().next().map(str::to_owned));
+            fill(&mut into.facts.machine.kernel, kernel);
+            into.is_linux.get_or_insert(true);
+        }
+        if let Some((_, board)) = record.text.split_once("DMI: ") {
+            let board = into.fact(board.split(", BIOS").next().map(str::to_owned));
+            fill(&mut into.facts.machine.board, board);
+        }
+        if let Some((_, hypervisor)) = record.text.split_once("Hypervisor detected: ") {
+            let hypervisor = into.fact(Some(Some(hypervisor.to_owned())));
+            fill(&mut into.facts.machine.virtual_machine, hypervisor);
+        }
+    }
+    let is_any = !records.is_empty();
+    into.records.extend(records);
+    is_any
+}
+
+/// What the log calls a drive.
+struct Names {
+    /// `sda`, `nvme0`, `2:0:0:0`, `ata3`, `2-1`.
+    all: Vec<String>,
+    ata: Option<String>,
+}
+
+impl Names {
+    fn of(drive: &Drive, records: &[Record]) -> Self {
+        let mut all: Vec<String> =
+            Some(drive.name.clone()).filter(|name| !name.is_empty()).into_iter().collect();
+        if let Some((controller, _)) = drive.name.strip_prefix("nvme").and_then(|rest| rest.split_once('n')) {
+            all.push(format!("nvme{controller}"));
+        }
+        // `sd 2:0:0:0: [sda] Attached SCSI disk`
+        let bracketed = format!("[{}]", drive.name);
+        let scsi = records.iter().find_map(|record| {
+            let address = record.text.strip_prefix("sd ")?.split_once(": [")?.0;
+            record.text.contains(&bracketed).then(|| address.to_owned())
+        });
+        let ata = scsi.as_ref().and_then(|scsi| ata_port(scsi, drive, records));
+        // `usb-storage 2-1:1.0: …` and `scsi host2: usb-storage 2-1:1.0`
+        let usb = scsi.as_ref().and_then(|scsi| {
+            let host = format!("scsi host{}: usb-storage ", scsi.split(':').next()?);
+            let place =
+                records.iter().find_map(|record| record.text.strip_prefix(&host).map(str::to_owned))?;
+            place.split(':').next().map(str::to_owned)
+        });
+        all.extend(scsi.into_iter().chain(ata.clone()).chain(usb));
+        Self { all, ata }
+    }
+}
+
+/// The port of a SATA disk: the one whose model it is, if no other port has that model, too.
+fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
+    static MODEL: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^(ata\d+)\.\d\d: ATA-\d+: (.+?),").expect("the pattern is one"));
+    let model = drive.identity.model.value().cloned().or_else(|| {
+        // `scsi 2:0:0:0: Direct-Access     ATA      Samsung SSD 860  1B6Q PQ: 0 ANSI: 5`
+        let head = format!("scsi {scsi}: Direct-Access     ATA");
+        let line = records.iter().find_map(|record| record.text.strip_prefix(&head))?;
+        Some(line.trim().get(..16)?.trim().to_owned())
+    })?;
+    let mut ports: Vec<String> = records
+        .iter()
+        .filter_map(|record| MODEL.captures(&record.text))
+        .filter(|found| is_same_model(&found[2], &model))
+        .map(|found| found[1].to_owned())
+        .collect();
+    ports.sort();
+    ports.dedup();
+    // Hosts and ports are counted from 0 and from 1.
+    let by_host = scsi.split(':').next()?.parse::<u32>().ok().map(|host| format!("ata{}", host + 1));
+    match &ports[..] {
+        [only] => Some(only.clone()),
+        _ => by_host.filter(|port| ports.contains(port)),
+    }
+}
+
+/// Gives each drive its lines.
+pub(super) fn assign(reading: &mut Reading<'_>) {
+    add_named(reading);
+    if reading.records.is_empty() {
+        return;
+    }
+    reading.origin = wording::KERNEL_LOG.to_owned();
+    let records = std::mem::take(&mut reading.records);
+    let single = reading.facts.drives.len() == 1;
+    for at in 0..reading.facts.drives.len() {
+        let names = Names::of(&reading.facts.drives[at], &records);
+        if names.all.is_empty() && !single {
+            continue;
+        }
+        let known = Fact::new(records.clone(), reading.origin.clone());
+        let drive = &mut reading.facts.drives[at];
+        drive.log = lines_of(&names.all, &known, &mut drive.counts);
+        if let Some(port) = names.ata.filter(|_| drive.link.hops.is_empty()) {
+            add_sata_link(drive, &port, &records, &reading.origin);
+        }
+        if drive.kind == DriveKind::Other && names.all.iter().any(|name| name.starts_with("ata")) {
+            drive.kind = DriveKind::Sata;
+        }
+    }
+    reading.records = records;
+}
+
+/// Drives of which nothing but the log is there.
+fn add_named(reading: &mut Reading<'_>) {
+    static DISK: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^sd \d+:\d+:\d+:\d+: \[(sd[a-z]+)\] (\d+) (\d+)-byte logical blocks")
+            .expect("the pattern is one")
+    });
+    if !reading.facts.drives.is_empty() {
+        return;
+    }
+    reading.origin = wording::KERNEL_LOG.to_owned();
+    for record in reading.records.clone() {
+        let Some(found) = DISK.captures(&record.text) else { continue };
+        let bytes = found[2]
+            .parse::<u64>()
+            .ok()
+            .zip(found[3].parse().ok())
+            .and_then(|(count, of)| count.checked_mul(of));
+        let capacity = reading.fact(bytes);
+        let drive = reading.drive(&super::Mark { name: Some(found[1].to_owned()), ..super::Mark::default() });
+        fill(&mut drive.identity.capacity_bytes, capacity);
+    }
+}
+
+/// `ata3: SATA link up 3.0 Gbps (SStatus 123 SControl 300)`
+fn add_sata_link(drive: &mut Drive, port: &str, records: &[Record], origin: &str) {
+    let head = format!("{port}: SATA link up ");
+    let speed = records.iter().rev().find_map(|record| {
+        let (gigabits, _) = record.text.strip_prefix(&head)?.split_once(" Gbps")?;
+        Some((gigabits.parse::<f64>().ok()? * 1e9) as u64)
+    });
+    if let Some(bits) = speed {
+        let part = hop(port, "the port", Fact::new(bits, origin), Fact::NotQueried, sata_bytes_per_s);
+        drive.link = Link { bus: Fact::new("SATA".to_owned(), origin), ..of_hops(vec![part]) };
+    }
+}

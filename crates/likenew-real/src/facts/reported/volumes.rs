@@ -1,0 +1,237 @@
+//! What lies between drives and files: file systems, arrays, pools, and who sends TRIM.
+
+use std::sync::LazyLock;
+
+use likenew_core::facts::{Fact, FileSystem, LayerKind, Trimming};
+use regex::Regex;
+
+use super::table::{Row, rows};
+use super::{Reading, bytes_of};
+use crate::facts::smartmontools::fill;
+
+static MOUNT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"^(\S+) on (/.*?) type (\S+) \(([^)]*)\)").expect("the pattern is one"));
+/// The same as /proc/mounts has it.
+static MOUNTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"^(/dev/\S+) (/\S*) ([a-z0-9]+) ((?:rw|ro)\S*) \d \d$").expect("the pattern is one")
+});
+
+pub(super) fn is_mount(line: &str) -> bool {
+    MOUNT.is_match(line) || MOUNTS.is_match(line)
+}
+
+pub(super) fn read_mounts(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let mut found = false;
+    for line in text {
+        let Some(mount) = MOUNT.captures(line).or_else(|| MOUNTS.captures(line)) else { continue };
+        found = true;
+        if !is_of_drive(&mount[1]) && &mount[3] != "zfs" {
+            continue;
+        }
+        let options: Vec<String> = mount[4].split(',').map(str::to_owned).collect();
+        let has = |name: &str| {
+            options.iter().any(|option| option == name || option.starts_with(&format!("{name}=")))
+        };
+        let sends = matches!(&mount[3], "ext4" | "xfs" | "btrfs" | "f2fs" | "vfat" | "exfat" | "ntfs3");
+        // btrfs sends it by itself since Linux 6.2 unless it is told not to.
+        let immediate =
+            if &mount[3] == "btrfs" { has("discard").then_some(true) } else { Some(has("discard")) };
+        let immediate = into.fact(immediate.filter(|_| sends));
+        let compresses = has("compress") || has("compress-force");
+        let compresses = into.fact((&mount[3] == "btrfs").then_some(compresses));
+        let (kind, source) = (into.fact(Some(mount[3].to_owned())), into.fact(Some(mount[1].to_owned())));
+        let options = into.fact(Some(options));
+        let of = into.file_system(&mount[2]);
+        fill(&mut of.kind, kind);
+        fill(&mut of.source, source);
+        fill(&mut of.options, options);
+        fill(&mut of.compresses, compresses);
+        fill(&mut of.trimming.immediate, immediate);
+    }
+    found
+}
+
+/// Whether a mount is from a block device that is a drive or lies on one.
+fn is_of_drive(source: &str) -> bool {
+    source.starts_with("/dev/") && !source.starts_with("/dev/loop") && !source.starts_with("/dev/sr")
+}
+
+pub(super) fn is_df_head(line: &str) -> bool {
+    line.starts_with("Filesystem") && line.contains("Mounted on")
+}
+
+/// `df`, with or without `-h`, `-T`, `-k`, `-B`.
+pub(super) fn read_df(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
+    let mut found = false;
+    let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
+    // In megabytes and more, `df -h` and `df -m` round.
+    let unit = blocks.unwrap_or(1);
+    for row in rows(&text[..end]) {
+        found |= read_usage(&row, unit, into);
+    }
+    found
+}
+
+fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
+    let Some((source, point)) = row.get(&["Filesystem"]).zip(row.get(&["Mounted on"])) else {
+        return false;
+    };
+    if !is_of_drive(source) {
+        return true;
+    }
+    let bytes =
+        |names: &[&str]| row.get(names).and_then(bytes_of).and_then(|number| number.checked_mul(unit));
+    let used = bytes(&["Used"]);
+    let free = bytes(&["Available", "Avail"]);
+    let percent =
+        row.get(&["Use%", "Capacity", "%Used"]).and_then(|text| text.trim_end_matches('%').parse().ok());
+    let (used, free, percent) = (into.fact(used), into.fact(free), into.fact(percent));
+    let kind = into.fact(row.get(&["Type"]).map(str::to_owned));
+    let source = into.fact(Some(source.to_owned()));
+    let of = into.file_system(point);
+    fill(&mut of.source, source);
+    fill(&mut of.kind, kind);
+    fill(&mut of.used_bytes, used);
+    fill(&mut of.free_bytes, free);
+    fill(&mut of.used_percent, percent);
+    true
+}
+
+/// Of all file systems the one that says most of a drive's speed: the fullest, where that is known.
+pub(super) fn of_most_interest(reading: &mut Reading<'_>) -> Option<FileSystem> {
+    let of_system = ["/boot", "/efi", "/snap", "/recovery"];
+    let is_own = |of: &&FileSystem| !of_system.iter().any(|point| of.point.starts_with(point));
+    let fullness = |of: &FileSystem| of.used_percent.get().unwrap_or(-1.0);
+    let all = reading.file_systems.iter().filter(is_own);
+    let mut chosen = all
+        .max_by(|one, other| fullness(one).total_cmp(&fullness(other)).then(other.point.cmp(&one.point)))?
+        .clone();
+    let timer_enabled = std::mem::take(&mut reading.timer_enabled);
+    let is_trimmed =
+        matches!(chosen.kind.value().map(String::as_str), Some("ext4" | "xfs" | "btrfs" | "f2fs" | "vfat"));
+    chosen.trimming = Trimming {
+        timer_covers: match timer_enabled.get() {
+            Some(true) if is_trimmed => timer_enabled.clone(),
+            _ => Fact::NotQueried,
+        },
+        timer_enabled,
+        ..chosen.trimming
+    };
+    Some(chosen)
+}
+
+/// A line of `systemctl list-timers`, `status` or `list-unit-files` about fstrim.
+pub(super) fn is_timer(line: &str) -> bool {
+    line.contains("fstrim.timer")
+}
+
+pub(super) fn read_timers(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let line = text[0];
+    let next = text.iter().take(4).any(|line| line.contains("Active: active"));
+    let state = match () {
+        () if line.contains("fstrim.service") || next => Some(true),
+        () if line.split_whitespace().any(|word| matches!(word, "enabled" | "waiting")) => Some(true),
+        () if line.split_whitespace().any(|word| matches!(word, "disabled" | "masked" | "inactive")) => {
+            Some(false)
+        }
+        () => None,
+    };
+    let state = into.fact(state);
+    let is_known = state.value().is_some();
+    fill(&mut into.timer_enabled, state);
+    is_known
+}
+
+pub(super) fn is_mdstat_head(line: &str) -> bool {
+    line.starts_with("Personalities :") || line.starts_with("md") && line.contains(" : active")
+}
+
+/// `md0 : active raid1 sdb1[1] sda1[0]`, then `[2/1] [U_]` and what it is busy with.
+pub(super) fn read_mdstat(text: &[&str], into: &mut Reading<'_>) -> bool {
+    static COUNT: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"\[(\d+)/(\d+)\] \[[U_]+\]").expect("the pattern is one"));
+    static TASK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(resync|recovery|reshape|check)\s*=").expect("the pattern is one"));
+    static CHUNK: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(\d+)k chunks?").expect("the pattern is one"));
+    let mut array: Option<String> = None;
+    let mut found = false;
+    for line in text {
+        if let Some((name, rest)) = line.split_once(" : ").filter(|(name, _)| name.starts_with("md")) {
+            let mut words = rest
+                .split_whitespace()
+                .filter(|word| !matches!(*word, "active" | "(read-only)" | "(auto-read-only)"));
+            let level = into.fact(words.next().map(str::to_owned));
+            let members = words.filter_map(|word| Some(word.split_once('[')?.0.to_owned())).collect();
+            let layer = into.layer(name);
+            (layer.kind, layer.on, layer.level) = (LayerKind::Array, members, level);
+            array = Some(name.to_owned());
+            found = true;
+        }
+        let Some(name) = array.clone() else { continue };
+        let count = |of: usize| COUNT.captures(line).and_then(|found| found[of].parse::<u64>().ok());
+        if let (Some(all), Some(there)) = (count(1), count(2)) {
+            let missing = into.fact(Some(all.saturating_sub(there)));
+            into.layer(&name).members_missing = missing;
+        }
+        if let Some(task) = TASK.captures(line) {
+            let task = into.fact(Some(if &task[1] == "recovery" { "recover" } else { &task[1] }.to_owned()));
+            into.layer(&name).busy_with = task;
+        }
+        if let Some(kib) = CHUNK.captures(line).and_then(|found| found[1].parse::<u64>().ok()) {
+            let chunk = into.fact(kib.checked_mul(1024));
+            into.layer(&name).chunk_bytes = chunk;
+        }
+    }
+    found
+}
+
+pub(super) fn is_pool_head(line: &str) -> bool {
+    line.trim_start().starts_with("pool: ")
+}
+
+/// `zpool status`: a pool as an array, with devices that are not online, errors, and what it is busy with.
+pub(super) fn read_pools(text: &[&str], into: &mut Reading<'_>) -> bool {
+    let mut pool: Option<String> = None;
+    let mut is_table = false;
+    let mut found = false;
+    let (mut missing, mut errors) = (0, 0);
+    for line in text {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        match words[..] {
+            ["pool:", name, ..] => {
+                (pool, is_table, missing, errors) = (Some(name.to_owned()), false, 0, 0);
+                let level = into.fact(Some("zfs".to_owned()));
+                let layer = into.layer(name);
+                (layer.kind, layer.level) = (LayerKind::Array, level);
+                found = true;
+            }
+            ["scan:", task @ ("resilver" | "scrub"), "in", "progress", ..] => {
+                let task = into.fact(Some(task.to_owned()));
+                if let Some(name) = &pool {
+                    into.layer(name).busy_with = task;
+                }
+            }
+            ["NAME", "STATE", "READ", "WRITE", "CKSUM"] => is_table = true,
+            ["errors:", ..] | [] => is_table = is_table && words.is_empty(),
+            [name, state, read, write, checksum, ..] if is_table => {
+                let is_group =
+                    ["mirror", "raidz", "draid", "spare", "replacing"].iter().any(|of| name.starts_with(of));
+                let counts: u64 = [read, write, checksum].iter().filter_map(|text| bytes_of(text)).sum();
+                let is_pool = pool.as_deref() == Some(name);
+                if !is_group && !is_pool {
+                    missing += u64::from(!matches!(state, "ONLINE" | "AVAIL" | "INUSE"));
+                    errors += counts;
+                }
+                let facts = (into.fact(Some(missing)), into.fact(Some(errors)));
+                if let Some(pool) = &pool {
+                    let layer = into.layer(pool);
+                    (layer.members_missing, layer.member_errors) = facts;
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}

@@ -1,0 +1,121 @@
+//! Windows: `Get-PhysicalDisk` and `Get-StorageReliabilityCounter` as tables or lists, `fsutil behavior query DisableDeleteNotify`.
+
+use likenew_core::facts::DriveKind;
+
+use super::table::rows;
+use super::{Mark, Reading, bytes_of, first_number};
+use crate::facts::smartmontools::fill;
+
+/// The headings of a table, or the first line of a list.
+pub(super) fn is_disk_head(line: &str) -> bool {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_table = words.contains(&"FriendlyName") && words.contains(&"HealthStatus");
+    let is_list =
+        matches!(words[..], ["ObjectId" | "FriendlyName" | "DeviceId" | "Wear" | "Temperature", ":", ..]);
+    is_table || is_list
+}
+
+pub(super) fn read_disks(text: &[&str], into: &mut Reading<'_>) -> bool {
+    into.is_linux.get_or_insert(false);
+    let is_table = text[0].contains("HealthStatus") && !text[0].contains(" : ");
+    if is_table {
+        let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
+        let rows = rows(&text[..end]);
+        return rows.iter().filter(|row| put(|name| row.get(&[name]).map(str::to_owned), into)).count() > 0;
+    }
+    // One list for each disk, with an empty line between them.
+    text.split(|line| line.trim().is_empty())
+        .filter(|list| {
+            let field = |name: &str| {
+                let value = list.iter().find_map(|line| {
+                    let (of, value) = line.split_once(':')?;
+                    (of.trim() == name).then(|| value.trim().to_owned())
+                });
+                value.filter(|value| !value.is_empty())
+            };
+            put(field, into)
+        })
+        .count()
+        > 0
+}
+
+/// What one disk says.
+fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading<'_>) -> bool {
+    let model = field("FriendlyName").or_else(|| field("Model"));
+    let number = |name: &str| field(name).and_then(|text| first_number(&text));
+    let (wear, temperature) = (number("Wear"), number("Temperature"));
+    let only_disk = into.facts.drives.len() == 1;
+    if model.is_none() && !(only_disk && (wear.is_some() || temperature.is_some())) {
+        return false;
+    }
+    let kind = match field("BusType").as_deref() {
+        Some("NVMe") => DriveKind::Nvme,
+        Some("SATA" | "ATA") => DriveKind::Sata,
+        Some("SAS") => DriveKind::Scsi,
+        Some("USB") => DriveKind::Usb,
+        Some("SD" | "MMC") => DriveKind::Card,
+        _ => DriveKind::Other,
+    };
+    let failing = field("HealthStatus").and_then(|text| match text.as_str() {
+        "Healthy" => Some(false),
+        "Unhealthy" => Some(true),
+        _ => None,
+    });
+    let warnings = field("OperationalStatus").filter(|text| !matches!(text.as_str(), "OK" | "In Service"));
+    let warnings = into.fact(field("OperationalStatus").map(|_| warnings.into_iter().collect::<Vec<_>>()));
+    // The list has bytes, the table a rounded `931.51 GB`.
+    let capacity = field("Size")
+        .filter(|text| text.chars().all(|c| c.is_ascii_digit()))
+        .and_then(|text| bytes_of(&text));
+    let (failing, capacity) = (into.fact(failing), into.fact(capacity));
+    let flash = into.fact((field("MediaType").as_deref() == Some("SSD")).then_some(0));
+    let firmware = into.fact(field("FirmwareVersion"));
+    let wear = into.fact(wear.map(|percent| percent as f64));
+    let temperature = into.fact(temperature.filter(|degrees| *degrees > 0).map(|degrees| degrees as f64));
+    let [hours, read_errors] =
+        [number("PowerOnHours"), number("ReadErrorsUncorrected")].map(|value| into.fact(value));
+    let bus = into.fact(field("BusType"));
+    let at_first =
+        into.facts.drives.first().map(|drive| drive.name.clone()).filter(|_| only_disk && model.is_none());
+    let mark = Mark {
+        name: at_first,
+        model,
+        serial: field("SerialNumber").map(|text| text.trim_end_matches('.').to_owned()),
+    };
+    let drive = into.drive(&mark);
+    if drive.kind == DriveKind::Other {
+        drive.kind = kind;
+    }
+    let (identity, health) = (&mut drive.identity, &mut drive.health);
+    fill(&mut identity.capacity_bytes, capacity);
+    fill(&mut identity.rotation_rpm, flash);
+    fill(&mut identity.firmware, firmware);
+    fill(&mut health.failing, failing);
+    fill(&mut health.warnings, warnings);
+    fill(&mut health.used_percent, wear);
+    fill(&mut health.temperature_c, temperature);
+    fill(&mut drive.counts.power_on_hours, hours);
+    fill(&mut drive.counts.media_errors, read_errors);
+    fill(&mut drive.link.bus, bus);
+    true
+}
+
+pub(super) fn is_fsutil(line: &str) -> bool {
+    line.contains("DisableDeleteNotify")
+}
+
+/// `NTFS DisableDeleteNotify = 0  (Allows TRIM operations to be sent to the storage device)`; of 7 and 8 without `NTFS`.
+pub(super) fn read_fsutil(text: &[&str], into: &mut Reading<'_>) -> bool {
+    into.is_linux.get_or_insert(false);
+    let ntfs = text.iter().find(|line| is_fsutil(line) && !line.trim_start().starts_with("ReFS"));
+    let state = ntfs.and_then(|line| line.split_once('=')).and_then(|(_, value)| first_number(value));
+    let immediate = into.fact(state.map(|state| state == 0));
+    let is_known = immediate.value().is_some();
+    if is_known {
+        let kind = into.fact(Some("ntfs".to_owned()));
+        let of = into.file_system("C:");
+        fill(&mut of.kind, kind);
+        fill(&mut of.trimming.immediate, immediate);
+    }
+    is_known
+}
