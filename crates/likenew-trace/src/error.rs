@@ -150,8 +150,11 @@ pub enum LineProblem {
         lines: usize,
     },
     /// It shows that the records so far were the wrong ones.
-    #[error("it is the first D row of its device, whose Q rows were taken so far: cut the trace before it")]
-    FirstIssue,
+    #[error(
+        "it is the first request (D, block_rq_issue) of a device whose bios (Q, block_bio_queue) were taken so far: cut the \
+         trace before it"
+    )]
+    FirstRequest,
     /// The end mark counts other records than there are.
     #[error(
         "the trace says here that it has {expected} records, and {actual} were found: the file was changed"

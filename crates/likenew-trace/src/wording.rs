@@ -135,7 +135,6 @@ pub(crate) mod expected {
 
     pub(crate) const EVENT: &str = "an event of the block layer such as block_rq_issue, or of the blk tracer";
     pub(crate) const ACTION: &str = "an action such as D or C";
-    pub(crate) const ACTION_AND_LETTERS: &str = "an action such as D or C, and the letters of a request";
     pub(crate) const LETTERS: &str = "the letters of a request";
     pub(crate) const KNOWN_LETTERS: &str = "the letters of a request, such as R, WS or FWFSM";
     pub(crate) const COMMAND: &str = "a command in parentheses";

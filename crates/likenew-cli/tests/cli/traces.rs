@@ -81,11 +81,11 @@ fn what_is_no_trace_is_named_as_what_it_is() {
             "header holds no I/O of a drive; record it with: likenew record",
         ),
         (
-            "bio",
-            "# tracer: nop\n dmcrypt-1 [003] ..... 100.000100: block_bio_queue: 253,3 WS 578805392 + 8 [dmcrypt]\n \
-             kworker-77 [003] ..... 100.023500: block_bio_complete: 253,3 WS 578805392 + 8 [0]\n",
+            "other",
+            "# tracer: nop\n dmcrypt-1 [003] ..... 100.000100: block_getrq: 253,3 WS 578805392 + 8 [dmcrypt]\n \
+             kworker-77 [003] ..... 100.023500: block_unplug: [kworker] 1\n",
             1,
-            "bio holds no I/O of a drive, but events block_bio_queue and block_bio_complete; record it with",
+            "other holds no I/O of a drive, but events block_getrq and block_unplug; record it with",
         ),
         (
             "two",

@@ -5,11 +5,10 @@
 //! prints the same without a sequence. Source: blkparse(1).
 
 use likenew_core::units::Nanos;
-use rustc_hash::FxHashSet;
 
-use super::block_layer::{Event, EventKind, device, range};
+use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
 use super::{Format, Parse};
-use crate::error::{LineError, LineProblem};
+use crate::error::LineError;
 use crate::intake::{Columns, Intake};
 use crate::lines::Cursor;
 use crate::notes::Counted;
@@ -20,8 +19,7 @@ pub(super) const FORMAT: Format = Format::new("blkparse", || Box::<Blkparse>::de
 /// Reads blkparse's output.
 #[derive(Default)]
 struct Blkparse {
-    /// Devices of which Q rows are taken, as their D rows are missing.
-    queued: FxHashSet<Box<[u8]>>,
+    layers: Layers,
     /// The summary has begun.
     has_ended: bool,
 }
@@ -31,44 +29,15 @@ struct Row<'l> {
     device: &'l [u8],
     at: Nanos,
     at_column: usize,
-    action: &'l [u8],
-    letters: &'l [u8],
-    letters_at: usize,
-}
-
-impl Blkparse {
-    fn kind(&self, row: &Row<'_>) -> Result<Option<EventKind>, LineError> {
-        let takes_queued = !self.queued.is_empty() && self.queued.contains(row.device);
-        Ok(match row.action {
-            b"D" if takes_queued => {
-                return Err(LineError::Line(LineProblem::FirstIssue));
-            }
-            b"D" => Some(EventKind::Issue),
-            b"Q" if takes_queued => Some(EventKind::Issue),
-            b"C" => Some(EventKind::Complete),
-            b"R" if !takes_queued => Some(EventKind::Requeued),
-            _ => None,
-        })
-    }
+    /// What it means for an I/O, if anything.
+    event: Option<(Layer, EventKind)>,
 }
 
 impl Parse for Blkparse {
     /// What the file begins with shows of which devices it has D rows.
     fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
-        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| {
-            let mut cursor = Cursor::new(line);
-            row(&mut cursor).ok().flatten()
-        });
-        let (mut queued, mut issued) = (FxHashSet::<Box<[u8]>>::default(), FxHashSet::<Box<[u8]>>::default());
-        for row in rows {
-            match row.action {
-                b"Q" => queued.insert(row.device.into()),
-                b"D" => issued.insert(row.device.into()),
-                _ => false,
-            };
-        }
-        queued.retain(|device| !issued.contains(device));
-        self.queued = queued;
+        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
+        self.layers.learn(rows.filter_map(|row| Some((row.device, row.event?))));
     }
 
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
@@ -87,19 +56,19 @@ impl Parse for Blkparse {
             let is_row = row(&mut cursor).is_ok();
             return if is_row { Err(LineError::at(0, expected::NOTHING_AFTER_SUMMARY)) } else { Ok(()) };
         }
-        let Some(row) = row(&mut cursor)? else { return Ok(()) };
-        if !row.action.iter().all(u8::is_ascii_alphabetic) || row.action.is_empty() {
-            return Err(LineError::at(row.letters_at, expected::ACTION_AND_LETTERS));
+        let Row { device, at, at_column, event } = row(&mut cursor)?;
+        let Some(event) = event else { return Ok(()) };
+        if !self.layers.take(device, event)? {
+            return Ok(());
         }
-        let Some(kind) = self.kind(&row)? else { return Ok(()) };
-        let mut columns = Columns { at: row.at_column, ..Columns::default() };
+        let (letters, letters_at) = letters(&mut cursor)?;
         if cursor.rest().trim_ascii_start().starts_with(b"(") || is_command(cursor.rest()) {
             intake.notes.count(Counted::Commands);
             return Ok(());
         }
+        let mut columns = Columns { at: at_column, ..Columns::default() };
         let range = range(&mut cursor, &mut columns)?;
-        let Row { device, at, letters, letters_at, .. } = row;
-        Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
+        Event { at, kind: event.1, device, letters, letters_at, range, columns }.apply_to(intake)
     }
 }
 
@@ -113,8 +82,8 @@ fn is_command(rest: &[u8]) -> bool {
     }
 }
 
-/// The fields up to the letters, or none where the row is a message.
-fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, LineError> {
+/// The fields up to the action.
+fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
     cursor.skip_blanks();
     let device = device(cursor)?;
     cursor.blanks(expected::PROCESSOR)?;
@@ -129,13 +98,7 @@ fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Option<Row<'l>>, LineError> {
     cursor.blanks(expected::PROCESS_NUMBER)?;
     cursor.number(expected::PROCESS_NUMBER)?;
     cursor.blanks(expected::ACTION)?;
-    let action = cursor.word();
-    // Messages of schedulers have text where others have letters, and plugs can have nothing.
-    if matches!(action, b"m" | b"P" | b"U" | b"UT" | b"T") {
-        return Ok(None);
-    }
-    cursor.blanks(expected::LETTERS)?;
-    let letters_at = cursor.at();
-    let letters = cursor.word();
-    Ok(Some(Row { device, at, at_column, action, letters, letters_at }))
+    let line_error = cursor.line_error(expected::ACTION);
+    let event = action(cursor.word()).ok_or(line_error)?;
+    Ok(Row { device, at, at_column, event })
 }

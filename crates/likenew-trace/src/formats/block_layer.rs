@@ -6,13 +6,23 @@
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
 use likenew_core::units::Nanos;
+use rustc_hash::FxHashSet;
 
 use super::SECTOR;
-use crate::error::LineError;
+use crate::error::{LineError, LineProblem};
 use crate::intake::{Columns, Intake};
 use crate::lines::Cursor;
 use crate::notes::Counted;
 use crate::wording::expected;
+
+/// What an event is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layer {
+    /// An I/O as a file system or a program submits it to a device.
+    Bio,
+    /// What the device's driver gets: one bio, or several that were merged.
+    Request,
+}
 
 /// What happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +33,58 @@ pub(super) enum EventKind {
     Complete,
     /// The drive did not take it; it will leave again.
     Requeued,
+}
+
+/// What an action of blktrace means for the I/Os of a device, such as `D`; `None` where it is no letter. Source:
+/// blkparse(1), "Trace actions".
+pub(super) fn action(letters: &[u8]) -> Option<Option<(Layer, EventKind)>> {
+    Some(match letters {
+        b"Q" => Some((Layer::Bio, EventKind::Issue)),
+        b"D" => Some((Layer::Request, EventKind::Issue)),
+        b"C" => Some((Layer::Request, EventKind::Complete)),
+        b"R" => Some((Layer::Request, EventKind::Requeued)),
+        [_, ..] if letters.iter().all(u8::is_ascii_alphabetic) => None,
+        _ => return None,
+    })
+}
+
+/// Which events of each device are its I/Os: those of requests or, where a device has none, those of bios. So each I/O
+/// counts once, and devices of the device mapper and of NVMe multipath, which have bios alone, are read as well.
+#[derive(Default)]
+pub(super) struct Layers {
+    /// Devices that begin without requests.
+    bios: FxHashSet<Box<[u8]>>,
+    requests: FxHashSet<Box<[u8]>>,
+}
+
+impl Layers {
+    /// Takes the devices of the events with which a file begins.
+    pub(super) fn learn<'l>(&mut self, events: impl Iterator<Item = (&'l [u8], (Layer, EventKind))>) {
+        for (device, (layer, kind)) in events {
+            let devices = if layer == Layer::Bio { &mut self.bios } else { &mut self.requests };
+            if kind == EventKind::Issue && !devices.contains(device) {
+                devices.insert(device.into());
+            }
+        }
+        self.bios.retain(|device| !self.requests.contains(device));
+    }
+
+    /// Whether this event is one of an I/O of the device.
+    ///
+    /// # Errors
+    /// The device has requests after all.
+    pub(super) fn take(&self, device: &[u8], (layer, kind): (Layer, EventKind)) -> Result<bool, LineError> {
+        let takes_bios = !self.bios.is_empty() && self.bios.contains(device);
+        match (layer, kind) {
+            (Layer::Bio, _) => Ok(takes_bios),
+            (Layer::Request, EventKind::Issue) if takes_bios => {
+                Err(LineError::Line(LineProblem::FirstRequest))
+            }
+            (Layer::Request, EventKind::Requeued) => Ok(!takes_bios),
+            // blktrace has the same action for the end of both.
+            (Layer::Request, _) => Ok(true),
+        }
+    }
 }
 
 /// An event, and the place of its values in the line.
@@ -65,6 +127,13 @@ impl Event<'_> {
             EventKind::Requeued => intake.requeue(op, offset),
         }
     }
+}
+
+/// The letters of a request, and their place.
+pub(super) fn letters<'l>(cursor: &mut Cursor<'l>) -> Result<(&'l [u8], usize), LineError> {
+    cursor.blanks(expected::LETTERS)?;
+    let at = cursor.at();
+    Ok((cursor.word(), at))
 }
 
 /// The range of a request and the text in its brackets.

@@ -1,15 +1,16 @@
-//! Text of Linux's tracefs (`trace`, `trace_pipe`) and of `trace-cmd report`: events of the block layer and
-//! the blk tracer.
+//! Text of Linux's tracefs (`trace`, `trace_pipe`), of `trace-cmd report` and of `perf script`: events of the
+//! block layer and the blk tracer.
 //!
 //! `PROGRAM-PID [CPU] FLAGS SECONDS: block_rq_issue: DEVICE RWBS BYTES (COMMAND) SECTOR + COUNT [PRIORITY] [PROGRAM]`,
-//! and `block_rq_complete` with an error in the brackets and without bytes; the blk tracer has
-//! `DEVICE ACTION RWBS …` in place of the event. Times are those of the trace's clock, usually to the
+//! and `block_rq_complete` with an error in the brackets and without bytes. `block_bio_queue` and
+//! `block_bio_complete` have neither bytes nor command; they are read of devices that have no requests. The blk
+//! tracer has `DEVICE ACTION RWBS …` in place of the event. Times are those of the trace's clock, usually to the
 //! microsecond. Source: `include/trace/events/block.h` and `kernel/trace/blktrace.c` of Linux; kernels since
 //! 6.9 print the priority of a request as well.
 
 use likenew_core::units::Nanos;
 
-use super::block_layer::{Event, EventKind, device, range};
+use super::block_layer::{Event, EventKind, Layer, Layers, action, device, letters, range};
 use super::{Format, Parse};
 use crate::error::LineError;
 use crate::intake::{Columns, Intake};
@@ -18,12 +19,40 @@ use crate::notes::Counted;
 use crate::wording::expected;
 
 pub(super) const FORMAT: Format =
-    Format { magic: Some("# tracer: "), ..Format::new("tracefs", || Box::new(Tracefs)) };
+    Format { magic: Some("# tracer: "), ..Format::new("tracefs", || Box::<Tracefs>::default()) };
+
+/// Events of I/Os, by their names.
+const EVENTS: [(&[u8], (Layer, EventKind)); 5] = [
+    (b"block_rq_issue", (Layer::Request, EventKind::Issue)),
+    (b"block_rq_complete", (Layer::Request, EventKind::Complete)),
+    (b"block_rq_requeue", (Layer::Request, EventKind::Requeued)),
+    (b"block_bio_queue", (Layer::Bio, EventKind::Issue)),
+    (b"block_bio_complete", (Layer::Bio, EventKind::Complete)),
+];
 
 /// Reads text of tracefs.
-struct Tracefs;
+#[derive(Default)]
+struct Tracefs {
+    layers: Layers,
+}
+
+/// The first fields of a line.
+struct Row<'l> {
+    at: Nanos,
+    at_column: usize,
+    /// The name of the event; none of a line of the blk tracer.
+    name: Option<&'l [u8]>,
+    /// What it means for an I/O of this device, if anything.
+    event: Option<(&'l [u8], (Layer, EventKind))>,
+}
 
 impl Parse for Tracefs {
+    /// What the file begins with shows of which devices it has requests.
+    fn begin(&mut self, ahead: &[u8], _intake: &mut Intake) {
+        let rows = ahead.split(|byte| *byte == b'\n').filter_map(|line| row(&mut Cursor::new(line)).ok());
+        self.layers.learn(rows.filter_map(|row| row.event));
+    }
+
     fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
         if line[0] == b'#' || line.starts_with(b"cpus=") || line.trim_ascii().is_empty() {
             return Ok(());
@@ -33,50 +62,55 @@ impl Parse for Tracefs {
             return Ok(());
         }
         let mut cursor = Cursor::new(line);
-        let (at, at_column) = time(&mut cursor)?;
-        cursor.skip_blanks();
-        let columns = Columns { at: at_column, ..Columns::default() };
-        if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
-            return blk_tracer(cursor, at, columns, intake);
-        }
-        let line_error = cursor.line_error(expected::EVENT);
-        let mut name = cursor.until(b':');
-        // perf script puts the system of an event before its name.
-        if name == b"block" && cursor.rest().get(1).is_some_and(u8::is_ascii_alphabetic) {
-            cursor.skip(1);
-            name = cursor.until(b':');
-        }
-        if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-        {
-            return Err(line_error);
-        }
-        cursor.skip(1);
-        let kind = match name {
-            b"block_rq_issue" => EventKind::Issue,
-            b"block_rq_complete" => EventKind::Complete,
-            b"block_rq_requeue" => EventKind::Requeued,
+        let Row { at, at_column, name, event } = row(&mut cursor)?;
+        let (device, event) = match event {
+            Some((device, event)) if self.layers.take(device, event)? => (device, event),
             _ => {
-                intake.notes.other_event(name);
+                name.inspect(|name| intake.notes.other_event(name));
                 return Ok(());
             }
         };
-        event(cursor, at, kind, columns, intake)
+        let (letters, letters_at) = letters(&mut cursor)?;
+        if name.is_some() && event.0 == Layer::Request {
+            command(&mut cursor, event.1)?;
+        }
+        let mut columns = Columns { at: at_column, ..Columns::default() };
+        let range = range(&mut cursor, &mut columns)?;
+        Event { at, kind: event.1, device, letters, letters_at, range, columns }.apply_to(intake)
     }
 }
 
-/// `DEVICE RWBS [BYTES] (COMMAND) SECTOR + COUNT …`
-fn event(
-    mut cursor: Cursor<'_>,
-    at: Nanos,
-    kind: EventKind,
-    mut columns: Columns,
-    intake: &mut Intake,
-) -> Result<(), LineError> {
+/// The fields up to the device and what happens to it.
+fn row<'l>(cursor: &mut Cursor<'l>) -> Result<Row<'l>, LineError> {
+    let (at, at_column) = time(cursor)?;
     cursor.skip_blanks();
-    let device = device(&mut cursor)?;
-    cursor.blanks(expected::LETTERS)?;
-    let letters_at = cursor.at();
-    let letters = cursor.word();
+    if cursor.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+        let device = device(cursor)?;
+        cursor.blanks(expected::ACTION)?;
+        let line_error = cursor.line_error(expected::ACTION);
+        let event = action(cursor.word()).ok_or(line_error)?.map(|event| (device, event));
+        return Ok(Row { at, at_column, name: None, event });
+    }
+    let line_error = cursor.line_error(expected::EVENT);
+    let mut name = cursor.until(b':');
+    // perf script puts the system of an event before its name.
+    if cursor.rest().get(1).is_some_and(u8::is_ascii_alphabetic) {
+        cursor.skip(1);
+        name = cursor.until(b':');
+    }
+    if cursor.rest().is_empty() || !name.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') {
+        return Err(line_error);
+    }
+    cursor.skip(1);
+    let Some((_, event)) = EVENTS.iter().find(|(known, _)| *known == name) else {
+        return Ok(Row { at, at_column, name: Some(name), event: None });
+    };
+    cursor.skip_blanks();
+    Ok(Row { at, at_column, name: Some(name), event: Some((device(cursor)?, *event)) })
+}
+
+/// Skips `[BYTES] (COMMAND)`.
+fn command(cursor: &mut Cursor<'_>, kind: EventKind) -> Result<(), LineError> {
     cursor.blanks(expected::BYTES_OR_COMMAND)?;
     if kind == EventKind::Issue {
         cursor.number(expected::REQUEST_BYTES)?;
@@ -84,33 +118,7 @@ fn event(
     }
     cursor.pass(b'(', expected::COMMAND)?;
     cursor.until(b')');
-    cursor.pass(b')', expected::COMMAND)?;
-    let range = range(&mut cursor, &mut columns)?;
-    Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
-}
-
-/// `DEVICE ACTION RWBS SECTOR + COUNT [PROGRAM]`
-fn blk_tracer(
-    mut cursor: Cursor<'_>,
-    at: Nanos,
-    mut columns: Columns,
-    intake: &mut Intake,
-) -> Result<(), LineError> {
-    let device = device(&mut cursor)?;
-    cursor.blanks(expected::ACTION)?;
-    let line_error = cursor.line_error(expected::ACTION);
-    let kind = match cursor.word() {
-        b"D" => EventKind::Issue,
-        b"C" => EventKind::Complete,
-        b"R" => EventKind::Requeued,
-        [b'A'..=b'Z' | b'm', ..] => return Ok(()),
-        _ => return Err(line_error),
-    };
-    cursor.blanks(expected::LETTERS)?;
-    let letters_at = cursor.at();
-    let letters = cursor.word();
-    let range = range(&mut cursor, &mut columns)?;
-    Event { at, kind, device, letters, letters_at, range, columns }.apply_to(intake)
+    cursor.pass(b')', expected::COMMAND)
 }
 
 /// Goes behind `SECONDS: `, wherever it stands: names of programs may hold anything, even colons.

@@ -72,6 +72,44 @@ const BLK_CLASSIC: &str = "#  DEV   CPU TIMESTAMP     PID ACT FLG\n\
   8,1    0     3046.491230   305   D WBS 6367 + 8 [kjournald]\n\
   8,1    0     3046.491330     0   C WBS 6367 + 8 [0]\n";
 
+/// A device that has bios and no requests, as those of the device mapper and of NVMe multipath.
+const BIOS: &str = "# tracer: nop\n\
+ dmcrypt_write/2-1867 [003] .....   100.000100: block_bio_queue: 253,3 WS 578805392 + 8 [dmcrypt_write/2]\n\
+ dmcrypt_write/2-1867 [003] .....   100.000110: block_bio_queue: 253,3 FS 0 + 0 [dmcrypt_write/2]\n\
+ kworker/3:1-77       [003] .....   100.000500: block_bio_complete: 253,3 FS 0 + 0 [0]\n\
+ kworker/3:1-77       [003] .....   100.023500: block_bio_complete: 253,3 WS 578805392 + 8 [0]\n";
+
+/// Above a drive: each I/O as a bio and as a request.
+const BOTH_LAYERS: &str = "  dd-5 [001] ..... 50.000010: block_bio_queue: 253,0 R 2048 + 16 [dd]\n\
+     dd-5 [001] ..... 50.000011: block_bio_remap: 8,0 R 4096 + 16 <- (253,0) 2048\n\
+     dd-5 [001] ..... 50.000012: block_bio_queue: 8,0 R 4096 + 16 [dd]\n\
+     dd-5 [001] ..... 50.000015: block_rq_issue: 8,0 R 8192 () 4096 + 16 [dd]\n\
+     <idle>-0 [001] ..s1. 50.000215: block_rq_complete: 8,0 R () 4096 + 16 [0]\n\
+     <idle>-0 [001] ..s1. 50.000220: block_bio_complete: 253,0 R 2048 + 16 [0]\n";
+
+const PERF_SCRIPT: &str = "    kworker/u16:3 25003 [004] 543348.164811:   block:block_rq_insert: 259,0 RM 4096 () 2564656 + 8 [kworker/u16:3]\n\
+     kworker/4:1H    533 [004] 543348.164815:   block:block_rq_issue: 259,0 RM 4096 () 2564656 + 8 [kworker/4:1H]\n\
+     swapper      0 [004] 543348.164887:   block:block_rq_complete: 259,0 RM () 2564656 + 8 [0]\n\
+     dd  25337 [001] 543348.165046012:   nvme:nvme_sq: nvme0: disk=nvme0n1, qid=2, head=783, tail=783\n\
+     dd  25337 [001] 543348.165046012:   block:block_rq_issue: 259,0 R 131072 () 3190760 + 256 be,0,4 [dd]\n\
+     kworker/u17:0  23867 [005] 543348.165960:   block:block_rq_complete: 259,0 R () 3190760 + 256 be,0,4 [0]\n";
+
+#[test]
+fn bios_are_read_of_devices_without_requests_and_no_io_counts_twice() {
+    assert!(refused(BOTH_LAYERS, None).contains("253,0 (1), 8,0 (1)"), "either layer can be read");
+    for (volume, expected) in
+        [("253,0", "0 read 1048576+8192 210000 dd"), ("8,0", "0 read 2097152+8192 200000 dd")]
+    {
+        let (trace, records) = read_as(BOTH_LAYERS, None, Some(volume));
+        assert_eq!(brief(&records), expected);
+        assert_eq!(trace.other_events()[0], "block_bio_remap");
+    }
+    let late = format!("{BIOS}{}", BOTH_LAYERS.replace("8,0", "253,3"));
+    assert_eq!(read_as(&late, None, Some("253,3")).1.len(), 1, "its requests are seen at the beginning");
+    let later = format!("{BIOS}{}{}", "#\n".repeat(200_000), BOTH_LAYERS.replace("8,0", "253,3"));
+    assert!(refused(&later, Some("253,3")).contains("cut the trace before it"));
+}
+
 #[test]
 fn each_format_is_found_and_read() {
     for (text, format, expected) in [
@@ -101,6 +139,16 @@ fn each_format_is_found_and_read() {
             TRACEFS,
             "tracefs",
             "0 write 1048576+4096 250000 kworker/0:1H; 600000 read 0+4096 200000 a: b; 999900000 flush 0+0 - fio",
+        ),
+        (
+            BIOS,
+            "tracefs",
+            "0 write 296348360704+4096 23400000 dmcrypt_write/2; 10000 flush 0+0 390000 dmcrypt_write/2",
+        ),
+        (
+            PERF_SCRIPT,
+            "tracefs",
+            "0 read 1313103872+4096 72000 kworker/4:1H; 231012 read 1633669120+131072 913988 dd",
         ),
         (BLK_TRACER, "tracefs", "0 read 3259904+4096 20654000 kjournald"),
         (BLK_CLASSIC, "blkparse", "0 write 3259904+4096 100000 kjournald"),
@@ -293,6 +341,9 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
         TRACEFS,
         BLK_TRACER,
         BLK_CLASSIC,
+        BIOS,
+        BOTH_LAYERS,
+        PERF_SCRIPT,
         OWN,
     ];
     let changes = prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0u8..4), 0..8);
