@@ -64,6 +64,14 @@ pub enum TraceError {
         /// Its name.
         file: String,
     },
+    /// A tool with the name of biosnoop printed it, and left out what a trace needs.
+    #[error(
+        "{file} is biosnoop's output without addresses or times: record with the biosnoop of bcc, and without -t"
+    )]
+    Biosnoop {
+        /// Its name.
+        file: String,
+    },
     /// It is compressed in a way that is not read here.
     #[error("{file} is packed with zip, xz or bzip2: unpack it; gzip and Zstandard can be read as they are")]
     Packed {

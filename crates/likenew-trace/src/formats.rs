@@ -1,5 +1,6 @@
 //! Which formats there are, which one a file has, and what its lines mean: one file for a format or a group of them.
 
+mod biosnoop;
 mod blkparse;
 mod block_layer;
 mod iolog;
@@ -11,7 +12,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::{LineError, TraceError};
-use crate::intake::{Intake, Separators, Volumes};
+use crate::intake::{Intake, LATENESS, Separators, Volumes};
 use crate::wording;
 
 pub use iolog::{IologVersion, IologWriter};
@@ -23,11 +24,12 @@ use likenew::FIRST_LINE;
 const SECTOR: u64 = 512;
 
 /// Every format.
-pub static FORMATS: [Format; 9] = [
+pub static FORMATS: [Format; 10] = [
     likenew::FORMAT,
     iolog::FORMAT,
     blkparse::FORMAT,
     tracefs::FORMAT,
+    biosnoop::FORMAT,
     published::MSR,
     published::SYSTOR,
     published::ALIBABA,
@@ -46,13 +48,15 @@ pub struct Format {
     pub(crate) header: &'static str,
     /// How it spells the names of its volumes.
     pub(crate) separators: Separators,
+    /// How many records late a record may come.
+    pub(crate) lateness: usize,
     /// Makes what reads its lines.
     pub(crate) parser: fn() -> Box<dyn Parse>,
 }
 
 impl Format {
     const fn new(name: &'static str, parser: fn() -> Box<dyn Parse>) -> Self {
-        Self { name, magic: None, header: "", separators: Separators::PLAIN, parser }
+        Self { name, magic: None, header: "", separators: Separators::PLAIN, lateness: LATENESS, parser }
     }
 
     /// The format of a file of this name that begins so.
@@ -71,6 +75,9 @@ impl Format {
         let mut lines = ahead.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end);
         let line = lines.find(|line| !line.is_empty() && !is_comment(line)).unwrap_or_default();
         let lower = line.to_ascii_lowercase();
+        if lower.starts_with(b"time") && lower.ends_with(b" lat(ms)") && !lower.starts_with(b"time(s) ") {
+            return Err(TraceError::Biosnoop { file: file.to_owned() });
+        }
         let has_header =
             |format: &&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
         let by_header = FORMATS.iter().find(has_header);
@@ -85,7 +92,7 @@ impl Format {
 
     /// Whether this line can be its first.
     fn reads(&self, line: &[u8]) -> bool {
-        let mut intake = Intake::new(Volumes::new(None, Separators::PLAIN));
+        let mut intake = Intake::new(Volumes::new(None, Separators::PLAIN), LATENESS);
         let mut parser = (self.parser)();
         parser.begin(line, &mut intake);
         let names_columns = !self.header.is_empty() && is_header(line);
@@ -124,7 +131,7 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
 }
 
 fn is_comment(line: &[u8]) -> bool {
-    line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:")
+    line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:") || line.starts_with(b"Attach")
 }
 
 fn names() -> String {

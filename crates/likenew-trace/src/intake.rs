@@ -51,14 +51,15 @@ pub(crate) struct Intake {
 }
 
 impl Intake {
-    pub(crate) fn new(volumes: Volumes) -> Self {
+    /// Takes records of these volumes, of which each may come so many records late.
+    pub(crate) fn new(volumes: Volumes, lateness: usize) -> Self {
         Self {
             applications: Applications::new(),
             volumes,
             notes: Notes::default(),
             capacity: None,
             pairing: Pairing::default(),
-            window: Window::new(),
+            window: Window::new(lateness),
             first: None,
             before: None,
         }
@@ -118,7 +119,7 @@ impl Intake {
 
     #[inline]
     fn keep(&mut self, io: TraceIo) -> Result<(), LineError> {
-        if self.window.push(io) { Ok(()) } else { Err(too_late()) }
+        if self.window.push(io) { Ok(()) } else { Err(too_late(self.window.lateness)) }
     }
 
     #[inline]
@@ -180,23 +181,24 @@ impl Intake {
 }
 
 #[cold]
-fn too_late() -> LineError {
-    LineError::Line(LineProblem::TooLate { lines: WINDOW })
+fn too_late(lines: usize) -> LineError {
+    LineError::Line(LineProblem::TooLate { lines })
 }
 
-/// How many records late a record may come.
-pub(crate) const WINDOW: usize = 4096;
+/// How many records late a record may come, where they stand in the order in which they left.
+pub(crate) const LATENESS: usize = 4096;
 
 /// Holds the latest records until nothing earlier can follow them.
 pub(crate) struct Window {
     /// In the order of time; of equal times in the order of arrival.
     pending: VecDeque<TraceIo>,
+    lateness: usize,
     emitted_until: Nanos,
 }
 
 impl Window {
-    pub(crate) fn new() -> Self {
-        Self { pending: VecDeque::with_capacity(WINDOW + 1), emitted_until: Nanos::ZERO }
+    pub(crate) fn new(lateness: usize) -> Self {
+        Self { pending: VecDeque::with_capacity(LATENESS + 1), lateness, emitted_until: Nanos::ZERO }
     }
 
     /// Takes one more; `false` when later records were already passed on.
@@ -218,7 +220,7 @@ impl Window {
 
     /// The earliest, once enough have come after it or nothing more comes.
     pub(crate) fn pop(&mut self, is_end: bool) -> Option<TraceIo> {
-        if self.pending.len() <= WINDOW && !is_end {
+        if self.pending.len() <= self.lateness && !is_end {
             return None;
         }
         let io = self.pending.pop_front()?;
@@ -437,7 +439,7 @@ mod tests {
 
     #[test]
     fn late_records_find_their_place_and_equals_keep_theirs() {
-        let mut window = Window::new();
+        let mut window = Window::new(LATENESS);
         for (at, offset) in [(5, 0), (3, 1), (5, 2), (4, 3), (3, 4)] {
             assert!(window.push(io(at, offset)));
         }
@@ -449,8 +451,8 @@ mod tests {
 
     #[test]
     fn what_comes_too_late_is_refused() {
-        let mut window = Window::new();
-        for at in 0..=WINDOW as u64 {
+        let mut window = Window::new(LATENESS);
+        for at in 0..=LATENESS as u64 {
             assert!(window.push(io(at + 10, 0)));
         }
         assert_eq!(window.pop(false).map(|io| io.at.0), Some(10));

@@ -258,6 +258,16 @@ impl<'l> Cursor<'l> {
         &rest[..length]
     }
 
+    /// What stands before the last words of the line, as many as these, if that is anything.
+    pub(crate) fn before_last_words(&self, words: usize) -> Option<&'l [u8]> {
+        let mut text = self.rest().trim_ascii_end();
+        for _ in 0..words {
+            let blank = memchr::memrchr(b' ', text)?;
+            text = text[..blank].trim_ascii_end();
+        }
+        Some(text).filter(|text| !text.is_empty())
+    }
+
     /// The text from this place to here.
     pub(crate) fn slice_from(&self, from: usize) -> &'l [u8] {
         &self.line[from..self.at]

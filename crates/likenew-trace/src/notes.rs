@@ -11,6 +11,8 @@ pub(crate) enum Note {
     NoEndMark,
     /// No record has a time.
     NoTimes,
+    /// The recorder calls a discard a read.
+    DiscardsAsReads,
     /// The format's unit of time is a second.
     WholeSeconds,
 }
@@ -28,6 +30,8 @@ pub(crate) enum Counted {
     LostEvents,
     /// Requests that have no range.
     NoBlocks,
+    /// I/Os without the name of their disk.
+    NoDisk,
     /// Events of other kinds.
     OtherEvents,
     /// Requeued I/Os without a beginning.

@@ -86,7 +86,7 @@ pub fn open_stream(
         compression,
         lines,
         parser: (format.parser)(),
-        intake: Intake::new(volumes),
+        intake: Intake::new(volumes, format.lateness),
         has_started: false,
         first: None,
         at_end: false,

@@ -29,6 +29,7 @@ fn note(note: Note) -> &'static str {
             "the trace has no end mark; its recording was cut short, and what is there was read"
         }
         Note::NoTimes => "the trace has no times, so all its I/Os start at once",
+        Note::DiscardsAsReads => "this version of biosnoop prints discards as reads",
         Note::WholeSeconds => "times are whole seconds, so I/Os of one second start at once",
     }
 }
@@ -45,6 +46,7 @@ fn counted(counted: Counted, count: u64) -> String {
         Counted::NoBlocks => {
             of(count, "request that moves no blocks was skipped", "requests that move no blocks were skipped")
         }
+        Counted::NoDisk => of(count, "I/O without a disk was skipped", "I/Os without a disk were skipped"),
         Counted::OtherEvents => {
             of(count, "line of another event was skipped", "lines of other events were skipped")
         }
@@ -94,6 +96,7 @@ pub(crate) mod expected {
     pub(crate) const WAIT: &str = "a wait in microseconds";
 
     pub(crate) const LATENCY: &str = "a latency in nanoseconds, or nothing";
+    pub(crate) const LATENCY_MILLISECONDS: &str = "a latency in milliseconds";
     pub(crate) const LATENCY_BELOW_YEAR: &str = "a latency below a year";
     pub(crate) const RESPONSE_TIME_SECONDS: &str = "a response time in seconds, or nothing";
     pub(crate) const RESPONSE_TIME_TICKS: &str = "a response time in units of 100 ns";
@@ -159,7 +162,11 @@ pub(crate) mod expected {
     pub(crate) const FIU_FIELDS: &str =
         "a process, an address, a size, R or W, a major and a minor number and an MD5 sum";
 
+    pub(crate) const BIOSNOOP: &str = "a program, the number of a process, a disk and the columns behind it";
+
     // ## Heads and ends of files
+
+    pub(crate) const BIOSNOOP_COLUMNS: &str = "the columns TIME(s) COMM PID DISK T SECTOR BYTES … LAT(ms)";
 
     pub(crate) const IOLOG_FIRST_LINE: &str = "\"fio version 2 iolog\" or \"fio version 3 iolog\"";
     pub(crate) const HEAD_LINES_MAX: &str = "a head of at most 256 lines";

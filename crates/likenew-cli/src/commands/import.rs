@@ -69,7 +69,7 @@ pub(crate) struct ImportFio {
 pub(crate) struct ImportTrace {
     /// The trace as text, gzip or Zstandard, or - for standard input
     file: PathBuf,
-    /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, msr, systor, alibaba, tencent, fiu
+    /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, biosnoop, msr, systor, alibaba, tencent, fiu
     #[arg(long, value_name = "NAME")]
     format: Option<&'static Format>,
     /// Which volume, if the trace holds several

@@ -192,7 +192,8 @@ fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
     cursor.blanks(expected::BLANK)?;
     cursor.word();
     cursor.blanks(expected::BLANK)?;
-    let process = process(cursor.rest()).ok_or_else(|| cursor.line_error(expected::FIU_FIELDS))?;
+    let process =
+        cursor.before_last_words(FIELDS_BEHIND).ok_or_else(|| cursor.line_error(expected::FIU_FIELDS))?;
     cursor.skip(process.len());
     cursor.blanks(expected::BLANK)?;
     columns.offset = cursor.at();
@@ -217,14 +218,4 @@ fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
     }
     let application = intake.applications.index(process);
     intake.put(TraceIo { at, op, offset, length, latency: None, application }, columns)
-}
-
-/// What stands before the last six words.
-fn process(text: &[u8]) -> Option<&[u8]> {
-    let mut text = text.trim_ascii_end();
-    for _ in 0..FIELDS_BEHIND {
-        let blank = memchr::memrchr(b' ', text)?;
-        text = text[..blank].trim_ascii_end();
-    }
-    Some(text).filter(|name| !name.is_empty())
 }

@@ -94,6 +94,27 @@ const PERF_SCRIPT: &str = "    kworker/u16:3 25003 [004] 543348.164811:   block:
      dd  25337 [001] 543348.165046012:   block:block_rq_issue: 259,0 R 131072 () 3190760 + 256 be,0,4 [dd]\n\
      kworker/u17:0  23867 [005] 543348.165960:   block:block_rq_complete: 259,0 R () 3190760 + 256 be,0,4 [0]\n";
 
+const BIOSNOOP: &str = "TIME(s)     COMM           PID    DISK    T SECTOR     BYTES  LAT(ms)\n\
+    0.000000    jbd2/sdb1-8    380    sdb     W 2406576    4096      3.21\n\
+    0.000348    my own dd      5689   sdb     R 9009528    8192      0.21\n\
+    -0.000002   my own dd      5689   sdb     R 9009544    8192      0.21\n\
+    0.004578    ?              0              R 0          0         4.00\n\
+    0.004579    ?              0      sdb     R 18446744073709551615 0 4.00\n\
+    0.004580    smartd         77     sdb     R 0          36        1.00\n\
+    3.004580    fstrim         78     sdb     R 64         2147483648 3.00\n";
+
+/// With the pattern and the time in the queue.
+const BIOSNOOP_PQ: &str = "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  P QUE(ms) LAT(ms)\n\
+    0.000000    dd             1       nvme0n1   W 16         4096    ?    0.01    0.05\n\
+    0.000100    dd             1       <unknown> W 24         4096    S    0.01    0.05\n";
+
+const BIOSNOOP_LIBBPF: &str = "TIME(s)     COMM           PID     DISK    T    SECTOR     BYTES   QUE(ms) LAT(ms)\n\
+    0.000000    postgres       4242    sda     WFS  2048       8192      0.003   0.731\n\
+    lost 3 events on CPU #1\n\
+    0.001000    postgres       4242    sda     FF   0          0        -1.000   0.500\n\
+    0.002000    fstrim         4243    sda     DS   4096       1048576   0.002   0.100\n\
+    18446744073.709551 dd      4244    sda     RAM  8          512       0.002   0.700\n";
+
 #[test]
 fn bios_are_read_of_devices_without_requests_and_no_io_counts_twice() {
     assert!(refused(BOTH_LAYERS, None).contains("253,0 (1), 8,0 (1)"), "either layer can be read");
@@ -150,6 +171,19 @@ fn each_format_is_found_and_read() {
             "tracefs",
             "0 read 1313103872+4096 72000 kworker/4:1H; 231012 read 1633669120+131072 913988 dd",
         ),
+        (
+            BIOSNOOP,
+            "biosnoop",
+            "0 write 1232166912+4096 3210000 jbd2/sdb1-8; 2998000 read 4612886528+8192 210000 my own dd; \
+             3348000 read 4612878336+8192 210000 my own dd; 3004790000 trim 32768+2147483648 3000000 fstrim",
+        ),
+        (BIOSNOOP_PQ, "biosnoop", "0 write 8192+4096 50000 dd"),
+        (
+            BIOSNOOP_LIBBPF,
+            "biosnoop",
+            "0 write 1048576+8192 731000 postgres; 30384 read 4096+512 700000 dd; \
+             1231000 flush 0+0 500000 postgres; 2631000 trim 2097152+1048576 100000 fstrim",
+        ),
         (BLK_TRACER, "tracefs", "0 read 3259904+4096 20654000 kjournald"),
         (BLK_CLASSIC, "blkparse", "0 write 3259904+4096 100000 kjournald"),
     ] {
@@ -175,6 +209,11 @@ fn what_was_passed_over_is_counted() {
         (TRACEFS, "the kernel lost events once"),
         (TRACEFS, "1 request that moves no blocks was skipped"),
         (TRACEFS, "1 I/O ended with an error"),
+        (BIOSNOOP, "1 I/O without a disk was skipped"),
+        (BIOSNOOP, "1 driver command was skipped"),
+        (BIOSNOOP_LIBBPF, "the kernel lost events once"),
+        (BIOSNOOP, "1 request that moves no blocks was skipped"),
+        (BIOSNOOP, "this version of biosnoop prints discards as reads"),
         (BLK_TRACER, "1 completion without a start was skipped"),
         ("fio version 2 iolog\nf read 0 512\nf read 0 512\n", "the trace has no times"),
     ] {
@@ -209,6 +248,7 @@ fn of_several_volumes_one_is_chosen() {
         (two(ALIBABA, "419,", "7,"), "419", "7"),
         (two(TENCENT, ",1063", ",9"), "1063", "9"),
         (two(FIU, " 6 0 ", " 6 1 "), "6,0", "6,1"),
+        (two(BIOSNOOP_LIBBPF, " sda ", " sdb "), "sda", "sdb"),
         (two(IOLOG_3, " f1 ", " f2 ").replacen("fio version 3 iolog\n29 f2", "29 f2", 1), "f1", "f2"),
         (two(TRACEFS, "8,0 ", "8,16 "), "8,0", "8,16"),
     ] {
@@ -266,6 +306,24 @@ fn what_is_wrong_is_named_with_its_place() {
         ("fio version 2 iolog\nf read 5\n", "iolog", "column 9: expected a length in bytes"),
         ("8,0 1 1 0.0 6 D XX 8 + 8 [a]\n", "blkparse", "column 17: expected the letters of a request"),
         ("8,0 1 1 0.0 6 D R 8 + 8\n", "blkparse", "expected a program or an error in brackets"),
+        (
+            "TIME(s) COMM T SECTOR LAT(ms)\n",
+            "biosnoop",
+            "line 1, column 1: expected the columns TIME(s) COMM",
+        ),
+        ("0.5 dd 7 sda W 8 512\n", "biosnoop", "column 14: expected a sector, found \"W\""),
+        (
+            "0.5 dd x sda W 8 512 0.1\n",
+            "biosnoop",
+            "column 5: expected a program, the number of a process, a disk",
+        ),
+        ("0.5 dd 7 sda Q 8 512 0.1\n", "biosnoop", "column 14: expected the letters of a request"),
+        (
+            "0.5 dd 7 sda W 8 512 x\n",
+            "biosnoop",
+            "column 22: expected a latency in milliseconds, found \"x\"",
+        ),
+        ("0.5 dd 7 sda W 8 512 99999999999\n", "biosnoop", "column 22: expected a latency"),
         ("  a-1 [000] 1.5: nonsense\n", "tracefs", "column 18: expected an event of the block layer"),
         ("  a-1 [000] block_rq_issue\n", "tracefs", "column 1: expected a program, a processor and a time"),
     ] {
@@ -280,6 +338,15 @@ fn what_cannot_be_a_trace_is_reported_what_it_is() {
     for (bytes, message) in [
         (&b"\x07taebinary"[..], "is blktrace's binary output: \"blkparse -i FILE\" makes text of it"),
         (b"\x17\x08\x44tracing", "trace-cmd report"),
+        (
+            b"TIME(ms)     DISK    COMM             PID    LAT(ms)\n611 sda dd 1 2\n",
+            "without addresses or times",
+        ),
+        (b"Attaching 3 probes...\nTIME(ms)     COMM             PID    LAT(ms)\n", "the biosnoop of bcc"),
+        (
+            b"TIMESTAMP    COMM           PID     DISK    T    SECTOR     BYTES   LAT(ms)\n",
+            "the biosnoop of bcc, and without -t",
+        ),
         (b"PK\x03\x04", "unpack it"),
         (b"a\0b", "is not text"),
         (
@@ -326,6 +393,20 @@ fn late_records_are_put_into_order_and_too_late_ones_refused() {
     assert!(error.contains("line 4098") && error.contains("sort the file by time"), "{error}");
 }
 
+#[test]
+fn biosnoop_without_its_head_is_read_and_an_io_may_take_long() {
+    for text in [BIOSNOOP, BIOSNOOP_LIBBPF] {
+        let (_, rows) = text.split_once('\n').unwrap();
+        let (trace, records) = read(rows);
+        assert_eq!(trace.format().name, "biosnoop");
+        assert!(records.len() >= 3);
+    }
+    let short = |n: u32| format!("{}.{:06} dd 7 sda R 8 512 0.05\n", n / 1000, n % 1000 * 1000);
+    let long = "99.5 dd 7 sda W 8 512 99000.00\n";
+    let (_, records) = read(&((0..99_500).map(short).collect::<String>() + long));
+    assert_eq!((records.len(), records.is_sorted_by_key(|(io, _)| io.at)), (99_501, true));
+}
+
 /// Text that is nearly a trace: an excerpt with some of its bytes changed, or pieces of it in another order.
 fn nearly() -> impl Strategy<Value = Vec<u8>> {
     let excerpts = [
@@ -343,6 +424,9 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
         BLK_CLASSIC,
         BIOS,
         BOTH_LAYERS,
+        BIOSNOOP,
+        BIOSNOOP_PQ,
+        BIOSNOOP_LIBBPF,
         PERF_SCRIPT,
         OWN,
     ];
@@ -384,19 +468,19 @@ fn keeps_its_promises(bytes: &[u8], format: Option<&'static Format>) -> Result<(
 
 proptest! {
     #[test]
-    fn nothing_that_is_nearly_a_trace_breaks_a_reader(bytes in nearly(), format in 0usize..10) {
+    fn nothing_that_is_nearly_a_trace_breaks_a_reader(bytes in nearly(), format in 0..=FORMATS.len()) {
         keeps_its_promises(&bytes, None)?;
         keeps_its_promises(&bytes, FORMATS.get(format))?;
     }
 
     #[test]
-    fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..300), format in 0usize..9) {
+    fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..300), format in 0..FORMATS.len()) {
         keeps_its_promises(&bytes, None)?;
         keeps_its_promises(&bytes, Some(&FORMATS[format]))?;
     }
 
     #[test]
-    fn no_text_breaks_a_reader(text in "[0-9,. \\-:+\\[\\]()RWDCFQ#a-f\n]{0,200}", format in 0usize..9) {
+    fn no_text_breaks_a_reader(text in "[0-9,. \\-:+\\[\\]()RWDCFQ#a-f\n]{0,200}", format in 0..FORMATS.len()) {
         keeps_its_promises(text.as_bytes(), Some(&FORMATS[format]))?;
     }
 }

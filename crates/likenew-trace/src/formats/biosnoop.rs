@@ -1,0 +1,152 @@
+//! What biosnoop prints, one I/O a line in the order in which they end:
+//! `TIME(s) COMM PID DISK T SECTOR BYTES [P] [QUE(ms)] LAT(ms)`.
+//!
+//! The time is that of the end, to the microsecond since the first; the latency counts from the request's start
+//! on the drive. The Python tool of bcc (`biosnoop-bpfcc`) knows writes, and calls all else R; that of
+//! libbpf-tools prints the letters of a request. `P` is there with `-P` and the time in a queue with `-Q`; an I/O
+//! whose start was missed has no disk. Source: `tools/biosnoop.py` and `libbpf-tools/biosnoop.c` of bcc.
+
+use likenew_core::io::Op;
+use likenew_core::trace::TraceIo;
+use likenew_core::units::Nanos;
+
+use super::block_layer::{Payload, Range, payload};
+use super::{Format, Parse, SECTOR};
+use crate::error::LineError;
+use crate::intake::{Columns, Intake, LENGTH_MAX, SPAN_MAX};
+use crate::lines::Cursor;
+use crate::notes::{Counted, Note};
+use crate::wording::expected;
+
+pub(super) const FORMAT: Format = Format {
+    header: "time(s) ",
+    // Lines stand in the order in which I/Os end: one that takes a second stands behind all of that second.
+    lateness: 1 << 18,
+    ..Format::new("biosnoop", || Box::<Biosnoop>::default())
+};
+
+/// The first columns, and the last.
+const COLUMNS: [&[u8]; 8] = [b"TIME(s)", b"COMM", b"PID", b"DISK", b"T", b"SECTOR", b"BYTES", b"LAT(ms)"];
+
+/// Columns behind `T` at least: sector, bytes and latency.
+const BEHIND_MIN: usize = 3;
+
+/// Added to all times, as the first I/Os began before the first of them ended.
+const START: u64 = SPAN_MAX.0;
+
+/// Reads biosnoop's output.
+#[derive(Default)]
+struct Biosnoop {
+    /// Columns behind `T`.
+    behind: Option<usize>,
+}
+
+impl Parse for Biosnoop {
+    fn line(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        if line.starts_with(COLUMNS[0]) {
+            return self.header(line, intake);
+        }
+        // What the tools say of lost events is not part of their output, and may be kept with it.
+        if line.starts_with(b"lost ") || line.starts_with(b"Possibly lost ") {
+            intake.notes.count(Counted::LostEvents);
+            return Ok(());
+        }
+        let mut cursor = Cursor::new(line);
+        let is_negative = cursor.take(b'-');
+        let time = cursor.seconds(expected::TIME_SECONDS)?;
+        cursor.blanks(expected::BLANK)?;
+        let behind = *self.behind.get_or_insert_with(|| numbers_at_end(line).max(BEHIND_MIN));
+        let before = cursor.before_last_words(behind + 1);
+        let (program, disk) =
+            before.and_then(program_and_disk).ok_or(cursor.line_error(expected::BIOSNOOP))?;
+        cursor.skip(before.unwrap_or_default().len());
+        cursor.blanks(expected::BLANK)?;
+        let letters_at = cursor.at();
+        let letters = cursor.word();
+        cursor.blanks(expected::BLANK)?;
+        let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
+        let sector = cursor.number(expected::SECTOR)?;
+        cursor.blanks(expected::BLANK)?;
+        columns.length = cursor.at();
+        let bytes = cursor.number(expected::SIZE_BYTES)?;
+        for _ in BEHIND_MIN..behind {
+            cursor.blanks(expected::BLANK)?;
+            cursor.word();
+        }
+        cursor.blanks(expected::BLANK)?;
+        columns.latency = cursor.at();
+        let latency = cursor.seconds(expected::LATENCY_MILLISECONDS)? / 1_000;
+        cursor.end()?;
+        if latency > SPAN_MAX.0 {
+            return Err(LineError::at(columns.latency, expected::LATENCY_BELOW_YEAR));
+        }
+        let moved =
+            payload(letters, bytes / SECTOR).ok_or(LineError::at(letters_at, expected::KNOWN_LETTERS))?;
+        let op = match moved {
+            _ if disk.is_empty() => Err(Counted::NoDisk),
+            _ if bytes % SECTOR != 0 => Err(Counted::Commands),
+            Payload::Nothing => Err(Counted::NoBlocks),
+            Payload::Io(op) => Ok(op),
+        };
+        let mut op = match op {
+            Ok(op) => op,
+            Err(counted) => {
+                intake.notes.count(counted);
+                return Ok(());
+            }
+        };
+        // The Python tool calls a discard so, and no drive takes such a read.
+        if letters == b"R" && bytes > LENGTH_MAX {
+            op = Op::Trim;
+        }
+        if !intake.volumes.selects(disk)? {
+            return Ok(());
+        }
+        let (offset, length) = Range { sector, sectors: bytes / SECTOR, bracket: b"" }.bytes(columns)?;
+        // libbpf's tool subtracts without a sign what ended before the first that it heard of.
+        let end = if is_negative { START.saturating_sub(time) } else { START.wrapping_add(time) };
+        let (at, latency) = (Nanos(end.saturating_sub(latency)), Some(Nanos(latency)));
+        let application = intake.applications.index(program);
+        intake.put(TraceIo { at, op, offset, length, latency, application }, columns)
+    }
+}
+
+impl Biosnoop {
+    /// The line with the names of the columns; files that were joined have several.
+    fn header(&mut self, line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+        let words: Vec<&[u8]> = line.split(|byte| *byte == b' ').filter(|word| !word.is_empty()).collect();
+        let first = &COLUMNS[..COLUMNS.len() - 1];
+        if !words.starts_with(first) || words.last() != COLUMNS.last() {
+            return Err(LineError::at(0, expected::BIOSNOOP_COLUMNS));
+        }
+        let is_first = self.behind.replace(words.len() - (COLUMNS.len() - BEHIND_MIN)).is_none();
+        // Only the Python tool has a column of one letter.
+        if is_first && memchr::memmem::find(line, b" T SECTOR").is_some() {
+            intake.notes.add(Note::DiscardsAsReads);
+        }
+        Ok(())
+    }
+}
+
+/// How many words at the end of a line are numbers.
+fn numbers_at_end(line: &[u8]) -> usize {
+    let is_number =
+        |word: &&[u8]| word.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b'-'));
+    let words = line.rsplit(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+    words.take_while(is_number).count()
+}
+
+/// The parts of `COMM PID [DISK]`. A program's name may hold blanks; one that is not known is `?`.
+fn program_and_disk(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let last_word = |text: &[u8]| text.iter().rposition(|byte| *byte == b' ').map_or(0, |blank| blank + 1);
+    let is_number = |word: &[u8]| !word.is_empty() && word.iter().all(u8::is_ascii_digit);
+    let (mut before, mut disk) = text.split_at(last_word(text));
+    if is_number(disk) {
+        (before, disk) = (text, b"");
+    }
+    let before = before.trim_ascii_end();
+    let (program, process) = before.split_at(last_word(before));
+    let program = program.trim_ascii_end();
+    let disk = if matches!(disk, b"<unknown>" | b"Unknown") { b"" } else { disk };
+    is_number(process).then_some((if program == b"?" { b"" } else { program }, disk))
+}
