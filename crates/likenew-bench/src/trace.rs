@@ -9,8 +9,10 @@ use xshell::{Shell, cmd};
 use crate::root;
 
 /// Every format, those of CSV first.
-const FORMATS: [&str; 9] =
-    ["likenew", "msr", "systor", "alibaba", "tencent", "fiu", "iolog", "blkparse", "tracefs"];
+const FORMATS: [&str; 11] = [
+    "likenew", "msr", "systor", "alibaba", "tencent", "fiu", "iolog", "blkparse", "blktrace", "tracefs",
+    "biosnoop",
+];
 
 #[derive(Args)]
 pub(crate) struct Options {

@@ -121,6 +121,28 @@ fn line(out: &mut impl Write, format: &'static Format, io: &TraceIo) -> std::io:
             writeln!(out, "{} block_rq_issue: 8,0 {letter} {length} () {range} [{name}]", head(at))?;
             writeln!(out, "{} block_rq_complete: 8,0 {letter} () {range} [0]", head(at + latency % 40_000))
         }
+        "biosnoop" => {
+            let end = at + latency;
+            let (seconds, us) = (end / 1_000_000_000, end % 1_000_000_000 / 1_000);
+            let milliseconds = latency as f64 / 1e6;
+            writeln!(
+                out,
+                "{seconds}.{us:06}    {name:14} 1234    sda     {letter}    {sector:<10} {length:<7} {milliseconds:7.3}"
+            )
+        }
+        "blktrace" => {
+            out.write_all(&record(at, 1 << 6 | 1 << number, 7, io))?;
+            out.write_all(&record(at + latency % 40_000, 1 << 7 | 1 << number, 8, io))
+        }
         name => unreachable!("no line of {name} is written here"),
     }
+}
+
+/// A record of blktrace: what happens at this time, with these categories.
+fn record(at: u64, of: u32, happens: u32, io: &TraceIo) -> Vec<u8> {
+    let mut record = Vec::with_capacity(48);
+    record.extend([0x6561_7407u32, 1].map(u32::to_le_bytes).concat());
+    record.extend([at, io.offset / 512].map(u64::to_le_bytes).concat());
+    record.extend([io.length as u32, of << 16 | happens, 1234, 8 << 20, 0, 0].map(u32::to_le_bytes).concat());
+    record
 }

@@ -1,6 +1,7 @@
 //! Why a trace could not be read or written.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use likenew_core::lab_error::system_reason;
 
@@ -46,11 +47,18 @@ pub enum TraceError {
         /// The first line of the version that is read here.
         first_line: &'static str,
     },
-    /// blktrace wrote it.
-    #[error("{file} is blktrace's binary output: \"blkparse -i FILE\" makes text of it")]
-    BlktraceBinary {
+    /// blktrace wrote it, in a version that is not read here.
+    #[error(
+        "{file} is blktrace's binary output of version {version}, and this one reads version {known}: \"blkparse -i FILE\" \
+         makes text of it"
+    )]
+    BlktraceVersion {
         /// Its name.
         file: String,
+        /// The version of its records.
+        version: u8,
+        /// The version that is read here.
+        known: u8,
     },
     /// trace-cmd wrote it.
     #[error("{file} is trace-cmd's binary output: \"trace-cmd report\" makes text of it")]
@@ -85,32 +93,30 @@ pub enum TraceError {
         file: String,
     },
     /// It holds bytes that no text has.
-    #[error("{file} is not text: every trace format is text")]
+    #[error("{file} is not text, as every trace format but blktrace's is")]
     NotText {
         /// Its name.
         file: String,
     },
     /// Something breaks its format.
-    #[error("{file}, line {line}, column {column}: expected {expected}, found {actual}")]
+    #[error("{file}, {place}: expected {expected}, found {actual}")]
     Malformed {
         /// Its name.
         file: String,
-        /// From 1.
-        line: u64,
-        /// From 1, in bytes.
-        column: usize,
+        /// Where in it.
+        place: Place,
         /// What should be there.
         expected: String,
         /// What is.
         actual: String,
     },
     /// A line cannot be read, or is valid by itself but not at its place.
-    #[error("{file}, line {line}: {problem}")]
+    #[error("{file}, {place}: {problem}")]
     InvalidLine {
         /// Its name.
         file: String,
-        /// From 1.
-        line: u64,
+        /// Where in it.
+        place: Place,
         /// What is wrong, and what to do.
         problem: LineProblem,
     },
@@ -134,16 +140,45 @@ pub enum TraceError {
     },
     /// It holds several volumes and none was chosen.
     #[error(
-        "{file} holds several volumes, in its first {lines} lines (with records): {volumes}; choose one with --volume"
+        "{file} holds several volumes, in its first {lines} {unit}s (with records): {volumes}; choose one with --volume"
     )]
     SeveralVolumes {
         /// Its name.
         file: String,
         /// Lines that were searched for volumes.
         lines: u64,
+        /// A line or a record.
+        unit: &'static str,
         /// The volumes, with their records.
         volumes: String,
     },
+}
+
+/// A place in a file: a line of text or a record of bytes, and which byte of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Whether the file is text.
+    pub is_text: bool,
+    /// Of the line or record, from 1.
+    pub number: u64,
+    /// Of the byte, from 1, unless all of it is meant.
+    pub column: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", unit(self.is_text), self.number)?;
+        match self.column {
+            Some(column) if self.is_text => write!(f, ", column {column}"),
+            Some(column) => write!(f, ", byte {column}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a file consists of.
+pub(crate) fn unit(is_text: bool) -> &'static str {
+    if is_text { "line" } else { "record" }
 }
 
 /// What is wrong with a line as a whole.
@@ -216,17 +251,16 @@ impl LineError {
 const EXCERPT_BYTES: usize = 40;
 
 /// The error that names the place.
-pub(crate) fn locate(file: &str, number: u64, line: &[u8], line_error: LineError) -> TraceError {
+pub(crate) fn locate(file: &str, place: Place, line: &[u8], line_error: LineError) -> TraceError {
     let file = file.to_owned();
     match line_error {
         LineError::At(column, expected) => TraceError::Malformed {
             file,
-            line: number,
-            column: column + 1,
+            place: Place { column: Some(column + 1), ..place },
             expected: expected.into_owned(),
             actual: excerpt(line, column),
         },
-        LineError::Line(problem) => TraceError::InvalidLine { file, line: number, problem },
+        LineError::Line(problem) => TraceError::InvalidLine { file, place, problem },
         LineError::AnotherVolume => unreachable!("the reader counts the volumes before anybody is told"),
     }
 }

@@ -2,6 +2,7 @@
 
 mod biosnoop;
 mod blkparse;
+mod blktrace;
 mod block_layer;
 mod iolog;
 pub(crate) mod likenew;
@@ -13,6 +14,7 @@ use std::str::FromStr;
 
 use crate::error::{LineError, TraceError};
 use crate::intake::{Intake, LATENESS, Separators, Volumes};
+use crate::lines::Framing;
 use crate::wording;
 
 pub use iolog::{IologVersion, IologWriter};
@@ -24,10 +26,11 @@ use likenew::FIRST_LINE;
 const SECTOR: u64 = 512;
 
 /// Every format.
-pub static FORMATS: [Format; 10] = [
+pub static FORMATS: [Format; 11] = [
     likenew::FORMAT,
     iolog::FORMAT,
     blkparse::FORMAT,
+    blktrace::FORMAT,
     tracefs::FORMAT,
     biosnoop::FORMAT,
     published::MSR,
@@ -41,13 +44,15 @@ pub static FORMATS: [Format; 10] = [
 pub struct Format {
     /// Its name for `--format`.
     pub name: &'static str,
-    /// Its files alone begin with this, where there is such a thing.
-    magic: Option<&'static str>,
+    /// Its files alone begin with one of these, where there is such a thing.
+    magics: &'static [&'static [u8]],
     /// What a line with the names of the columns begins with, in lower case; empty where there is none. Files
     /// without this line are of the format as well.
     pub(crate) header: &'static str,
     /// How it spells the names of its volumes.
     pub(crate) separators: Separators,
+    /// How its files are divided.
+    pub(crate) framing: Framing,
     /// How many records late a record may come.
     pub(crate) lateness: usize,
     /// Makes what reads its lines.
@@ -56,7 +61,8 @@ pub struct Format {
 
 impl Format {
     const fn new(name: &'static str, parser: fn() -> Box<dyn Parse>) -> Self {
-        Self { name, magic: None, header: "", separators: Separators::PLAIN, lateness: LATENESS, parser }
+        let (separators, framing, lateness) = (Separators::PLAIN, Framing::Lines, LATENESS);
+        Self { name, magics: &[], header: "", separators, framing, lateness, parser }
     }
 
     /// The format of a file of this name that begins so.
@@ -67,7 +73,7 @@ impl Format {
         if ahead.is_empty() {
             return Err(TraceError::Empty { file: file.to_owned() });
         }
-        let begins = |format: &&Self| format.magic.is_some_and(|magic| ahead.starts_with(magic.as_bytes()));
+        let begins = |format: &&Self| format.magics.iter().any(|magic| ahead.starts_with(magic));
         if let Some(format) = FORMATS.iter().find(begins) {
             return Ok(format);
         }
@@ -145,7 +151,9 @@ fn refuse_known(file: &str, ahead: &[u8]) -> Result<(), TraceError> {
         _ if ahead.starts_with(b"# likenew trace") => {
             TraceError::OtherVersion { file, first_line: FIRST_LINE }
         }
-        [_, b't', b'a', b'e', ..] | [b'e', b'a', b't', _, ..] => TraceError::BlktraceBinary { file },
+        [version, b't', b'a', b'e', ..] | [b'e', b'a', b't', version, ..] => {
+            TraceError::BlktraceVersion { file, version: *version, known: blktrace::VERSION }
+        }
         [0x17, 0x08, 0x44, ..] => TraceError::TraceCmdBinary { file },
         _ if ahead.starts_with(b"PERFILE2") => TraceError::PerfBinary { file },
         [b'P', b'K', 3, 4, ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', ..] => {

@@ -9,7 +9,45 @@ use super::wording::expected;
 /// memory.
 pub(crate) const LINE_MAX: usize = 64 << 10;
 
+/// Enough for the longest line or record several times over.
 const BUFFER: usize = 256 << 10;
+
+/// How a file is divided.
+#[derive(Clone, Copy)]
+pub(crate) enum Framing {
+    /// Into lines.
+    Lines,
+    /// Into records of bytes.
+    Records {
+        /// Bytes of the first record, once all of them are there; fewer than a buffer holds.
+        length: fn(&[u8]) -> Option<usize>,
+        /// When the event of a record happened, in nanoseconds.
+        time: fn(&[u8]) -> u64,
+    },
+}
+
+impl Framing {
+    /// When the event of a record happened, in nanoseconds; lines are in one file, which has an order of its own.
+    pub(crate) fn time(self, record: &[u8]) -> u64 {
+        match self {
+            Self::Lines => 0,
+            Self::Records { time, .. } => time(record),
+        }
+    }
+
+    /// Whether files are text.
+    pub(crate) fn is_text(self) -> bool {
+        matches!(self, Self::Lines)
+    }
+
+    /// Bytes of the first line or record, and of its end.
+    fn first(self, bytes: &[u8]) -> Option<(usize, usize)> {
+        match self {
+            Self::Lines => memchr::memchr(b'\n', bytes).map(|length| (length, 1)),
+            Self::Records { length, .. } => length(bytes).map(|length| (length, 0)),
+        }
+    }
+}
 
 /// The place of a line in the buffer of its [`Lines`].
 pub(crate) struct Line {
@@ -33,6 +71,7 @@ pub(crate) enum ReadFailure {
 /// Lines out of a stream of bytes.
 pub(crate) struct Lines {
     stream: Box<dyn Read + Send>,
+    framing: Framing,
     buffer: Box<[u8]>,
     /// Bytes read and not yet returned.
     from: usize,
@@ -46,7 +85,9 @@ pub(crate) struct Lines {
 impl Lines {
     pub(crate) fn new(stream: Box<dyn Read + Send>) -> Self {
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        let mut lines = Self { stream, buffer, from: 0, to: 0, at_end: false, failure: None, number: 0 };
+        let framing = Framing::Lines;
+        let mut lines =
+            Self { stream, framing, buffer, from: 0, to: 0, at_end: false, failure: None, number: 0 };
         lines.fill();
         // Some editors begin a file with a byte order mark.
         if lines.buffer[..lines.to].starts_with(b"\xef\xbb\xbf") {
@@ -55,12 +96,17 @@ impl Lines {
         lines
     }
 
+    /// How it is divided, where that is not into lines.
+    pub(crate) fn set_framing(&mut self, framing: Framing) {
+        self.framing = framing;
+    }
+
     /// The first bytes of the stream, as many as the buffer holds.
     pub(crate) fn ahead(&self) -> &[u8] {
         &self.buffer[self.from..self.to]
     }
 
-    /// The error that ended reading, if any.
+    /// The error that ended reading, if any, taken.
     pub(crate) fn failure(&mut self) -> Option<io::Error> {
         self.failure.take()
     }
@@ -77,33 +123,35 @@ impl Lines {
     /// The next line, or none at the end.
     pub(crate) fn next(&mut self) -> Result<Option<Line>, ReadFailure> {
         loop {
-            if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.from..self.to]) {
-                return self.hand_out(length, true).map(Some);
+            if let Some((length, end)) = self.framing.first(&self.buffer[self.from..self.to]) {
+                return self.hand_out(length, Some(end)).map(Some);
             }
             if self.at_end {
                 break;
             }
-            if self.to - self.from > LINE_MAX {
+            if self.framing.is_text() && self.to - self.from > LINE_MAX {
                 self.number += 1;
                 return Err(ReadFailure::Endless);
             }
             self.fill();
         }
         if self.from < self.to {
-            return self.hand_out(self.to - self.from, false).map(Some);
+            return self.hand_out(self.to - self.from, None).map(Some);
         }
         self.failure.take().map_or(Ok(None), |error| Err(ReadFailure::Stream(error)))
     }
 
-    fn hand_out(&mut self, length: usize, is_complete: bool) -> Result<Line, ReadFailure> {
+    /// The next line, and how many bytes end it, if any do.
+    fn hand_out(&mut self, length: usize, end: Option<usize>) -> Result<Line, ReadFailure> {
         let from = self.from;
-        self.from = (from + length + 1).min(self.to);
+        self.from += length + end.unwrap_or(0);
         self.number += 1;
-        if length > LINE_MAX {
+        let is_text = self.framing.is_text();
+        if is_text && length > LINE_MAX {
             return Err(ReadFailure::Endless);
         }
-        let returns = self.buffer[from..from + length].ends_with(b"\r");
-        Ok(Line { from, to: from + length - usize::from(returns), is_complete })
+        let returns = is_text && self.buffer[from..from + length].ends_with(b"\r");
+        Ok(Line { from, to: from + length - usize::from(returns), is_complete: end.is_some() })
     }
 
     fn fill(&mut self) {

@@ -7,6 +7,8 @@ pub(crate) enum Note {
     CompressedEnd,
     /// The last line breaks off.
     LastLineCut,
+    /// The last record of a file breaks off.
+    LastRecordCut,
     /// The recorder did not write its last line.
     NoEndMark,
     /// No record has a time.
@@ -77,7 +79,9 @@ impl Notes {
     }
 
     pub(crate) fn add(&mut self, note: Note) {
-        self.notes.push(note);
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 
     /// The notes about the trace as a whole.

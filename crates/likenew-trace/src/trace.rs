@@ -2,14 +2,15 @@
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use flate2::read::MultiGzDecoder;
 use likenew_core::input::{self, InputError};
 use likenew_core::trace::{TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 
-use crate::error::{LineError, LineProblem, TraceError, locate};
+use crate::error::{LineError, LineProblem, Place, TraceError, locate, unit};
+use crate::files::{Files, of_blktrace};
 use crate::formats::likenew::TraceHead;
 use crate::formats::{Format, Parse, is_header};
 use crate::intake::{Intake, Volumes};
@@ -38,7 +39,7 @@ pub struct Trace {
     /// Its name as it was given.
     file: String,
     compression: Option<&'static str>,
-    lines: Lines,
+    files: Files,
     parser: Box<dyn Parse>,
     intake: Intake,
     /// Whether the first line was read.
@@ -48,17 +49,27 @@ pub struct Trace {
     at_end: bool,
 }
 
-/// Opens the file of a trace. A named pipe or a terminal would keep the program waiting, deaf to signals; what the shell opened has a
-/// writer.
+/// Opens the file of a trace, or the first of those of blktrace whose names begin so. A named pipe or a terminal
+/// would keep the program waiting, deaf to signals; what the shell opened has a writer.
 ///
 /// # Errors
 /// It is another kind of file, or the system refuses.
 pub fn file(path: &Path) -> Result<File, InputError> {
     let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
-    if is_inherited { Ok(File::open(path)?) } else { input::open(path, input::TRACE) }
+    if is_inherited {
+        return Ok(File::open(path)?);
+    }
+    match input::open(path, input::TRACE) {
+        Err(error) if error.is_missing() => match of_blktrace(path) {
+            Ok(files) if !files.is_empty() => input::open(&files[0], input::TRACE),
+            _ => Err(error),
+        },
+        opened => opened,
+    }
 }
 
-/// Opens a trace from a stream, such as standard input, which errors call `name`.
+/// Opens a trace from a stream, such as standard input, which errors call `name`. If that is the name of a file that
+/// blktrace wrote for one processor, or what the names of all of them begin with, the others are opened as well.
 ///
 /// # Errors
 /// As [`Trace::open`].
@@ -67,6 +78,36 @@ pub fn open_stream(
     stream: Box<dyn Read + Send>,
     options: &OpenOptions,
 ) -> Result<Trace, TraceError> {
+    let (lines, compression) = lines(name, stream)?;
+    let format = match options.format {
+        Some(format) => format,
+        None => Format::detect(name, lines.ahead())?,
+    };
+    let files =
+        if format.framing.is_text() { vec![(name.to_owned(), lines)] } else { with_others(name, lines)? };
+    let volumes = Volumes::new(options.volume.as_deref(), format.separators);
+    let mut trace = Trace {
+        format,
+        file: name.to_owned(),
+        compression,
+        files: Files::new(files, format.framing),
+        parser: (format.parser)(),
+        intake: Intake::new(volumes, format.lateness),
+        has_started: false,
+        first: None,
+        at_end: false,
+    };
+    for ahead in trace.files.ahead() {
+        trace.parser.begin(ahead, &mut trace.intake);
+    }
+    while !trace.at_end && trace.intake.is_empty() {
+        trace.advance()?;
+    }
+    Ok(trace)
+}
+
+/// A stream unpacked, and the name of its compression.
+fn lines(name: &str, stream: Box<dyn Read + Send>) -> Result<(Lines, Option<&'static str>), TraceError> {
     let wrong = |error| TraceError::File { action: "read", file: name.to_owned(), error };
     let (stream, compression) = decompress(stream).map_err(wrong)?;
     let mut lines = Lines::new(stream);
@@ -75,27 +116,33 @@ pub fn open_stream(
     {
         return Err(wrong(error));
     }
-    let format = match options.format {
-        Some(format) => format,
-        None => Format::detect(name, lines.ahead())?,
-    };
-    let volumes = Volumes::new(options.volume.as_deref(), format.separators);
-    let mut trace = Trace {
-        format,
-        file: name.to_owned(),
-        compression,
-        lines,
-        parser: (format.parser)(),
-        intake: Intake::new(volumes, format.lateness),
-        has_started: false,
-        first: None,
-        at_end: false,
-    };
-    trace.parser.begin(trace.lines.ahead(), &mut trace.intake);
-    while !trace.at_end && trace.intake.is_empty() {
-        trace.advance()?;
+    Ok((lines, compression))
+}
+
+/// This file of blktrace and those of the other processors.
+fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceError> {
+    let wrong =
+        |file: &Path, error| TraceError::File { action: "read", file: file.display().to_string(), error };
+    let path = Path::new(name);
+    let all = of_blktrace(path).map_err(|error| wrong(path, error))?;
+    if all.is_empty() {
+        return Ok(vec![(name.to_owned(), lines)]);
     }
-    Ok(trace)
+    // What the names of all of them begin with is no file itself; the first of them was opened in its place.
+    let own = all.iter().position(|file| file.file_name() == path.file_name()).unwrap_or(0);
+    let mut own_lines = Some(lines);
+    let mut open = |(index, path): (usize, PathBuf)| {
+        let name = path.display().to_string();
+        if index == own
+            && let Some(lines) = own_lines.take()
+        {
+            return Ok((name, lines));
+        }
+        let file = input::open(&path, input::TRACE).map_err(|error| wrong(&path, error.into()))?;
+        let (lines, _) = self::lines(&name, Box::new(file))?;
+        Ok((name, lines))
+    };
+    all.into_iter().enumerate().map(&mut open).collect()
 }
 
 impl Trace {
@@ -148,21 +195,23 @@ impl Trace {
 
     /// Takes the next line.
     fn advance(&mut self) -> Result<(), TraceError> {
-        let line = match self.lines.next() {
+        let line = match self.files.next() {
             Ok(Some(line)) => line,
             Ok(None) => return self.end(),
             Err(broken) => return self.report_failure(broken),
         };
         if !line.is_complete {
-            if let Some(error) = self.lines.failure() {
+            if let Some(error) = self.files.failure() {
                 return self.report_failure(ReadFailure::Stream(error));
             }
             if self.parser.forgives_torn_end() {
-                self.intake.notes.add(Note::LastLineCut);
-                return self.end();
+                let is_text = self.format.framing.is_text();
+                self.intake.notes.add(if is_text { Note::LastLineCut } else { Note::LastRecordCut });
+                return Ok(());
             }
         }
-        let text = self.lines.text(&line);
+        let (file, lines) = self.files.current();
+        let text = lines.text(&line);
         if text.is_empty() {
             return Ok(());
         }
@@ -180,17 +229,14 @@ impl Trace {
                 let _ = self.parser.line(text, &mut self.intake);
                 Err(self.census())
             }
-            Err(line_error) => {
-                let number = self.lines.number();
-                Err(locate(&self.file, number, text, line_error))
-            }
+            Err(line_error) => Err(locate(file, self.place(), text, line_error)),
         }
     }
 
     fn end(&mut self) -> Result<(), TraceError> {
         self.at_end = true;
-        let flawed = |line_error| locate(&self.file, self.lines.number(), b"", line_error);
-        self.parser.end(&mut self.intake).and_then(|()| self.intake.end()).map_err(flawed)?;
+        let ended = self.parser.end(&mut self.intake).and_then(|()| self.intake.end());
+        ended.map_err(|line_error| locate(self.files.current().0, self.place(), b"", line_error))?;
         match self.intake.volumes.missing() {
             None => Ok(()),
             Some(missing) => {
@@ -211,10 +257,12 @@ impl Trace {
         };
         if self.parser.forgives_torn_end() && error.kind() == io::ErrorKind::UnexpectedEof {
             self.intake.notes.add(Note::CompressedEnd);
-            return self.end();
+            return Ok(());
         }
         match (self.compression, error.kind()) {
-            (None, _) => Err(TraceError::File { action: "read", file: self.file.clone(), error }),
+            (None, _) => {
+                Err(TraceError::File { action: "read", file: self.files.current().0.to_owned(), error })
+            }
             (Some(compression), io::ErrorKind::UnexpectedEof) => {
                 Err(self.invalid_line(LineProblem::CompressedEnd { compression }))
             }
@@ -227,16 +275,22 @@ impl Trace {
 
     /// What is wrong with the line that was read last.
     fn invalid_line(&self, problem: LineProblem) -> TraceError {
-        TraceError::InvalidLine { file: self.file.clone(), line: self.lines.number(), problem }
+        TraceError::InvalidLine { file: self.files.current().0.to_owned(), place: self.place(), problem }
+    }
+
+    /// The place of what was read last.
+    fn place(&self) -> Place {
+        let number = self.files.current().1.number();
+        Place { is_text: self.format.framing.is_text(), number, column: None }
     }
 
     /// Counts the volumes on the lines that follow, and returns them.
     fn census(&mut self) -> TraceError {
         let mut left = CENSUS_LINES;
         while left > 0
-            && let Ok(Some(line)) = self.lines.next()
+            && let Ok(Some(line)) = self.files.next()
         {
-            let text = self.lines.text(&line);
+            let text = self.files.current().1.text(&line);
             if !text.is_empty() && self.parser.line(text, &mut self.intake).is_err() {
                 break;
             }
@@ -244,7 +298,8 @@ impl Trace {
         }
         TraceError::SeveralVolumes {
             file: self.file.clone(),
-            lines: self.lines.number(),
+            lines: self.files.current().1.number(),
+            unit: unit(self.format.framing.is_text()),
             volumes: self.intake.volumes.volume_list(),
         }
     }

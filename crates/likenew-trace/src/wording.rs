@@ -25,6 +25,7 @@ fn note(note: Note) -> &'static str {
     match note {
         Note::CompressedEnd => "the compressed file is truncated; the complete part was read",
         Note::LastLineCut => "the last line is incomplete and was skipped",
+        Note::LastRecordCut => "the last record of a file is incomplete and was skipped",
         Note::NoEndMark => {
             "the trace has no end mark; its recording was cut short, and what is there was read"
         }
@@ -168,6 +169,8 @@ pub(crate) mod expected {
 
     pub(crate) const BIOSNOOP_COLUMNS: &str = "the columns TIME(s) COMM PID DISK T SECTOR BYTES … LAT(ms)";
 
+    pub(crate) const BLKTRACE_MAGIC: &str = "the mark of a record of blktrace, 0x65617407";
+    pub(crate) const BLKTRACE_RECORD: &str = "a record of 48 bytes";
     pub(crate) const IOLOG_FIRST_LINE: &str = "\"fio version 2 iolog\" or \"fio version 3 iolog\"";
     pub(crate) const HEAD_LINES_MAX: &str = "a head of at most 256 lines";
     pub(crate) const HEAD_PAIR: &str = "a key of lower-case letters, a colon, a blank and a value";

@@ -67,9 +67,9 @@ pub(crate) struct ImportFio {
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportTrace {
-    /// The trace as text, gzip or Zstandard, or - for standard input
+    /// The trace, plain or packed with gzip or Zstandard, or - for standard input
     file: PathBuf,
-    /// Its format, if it is not recognized: likenew, iolog, blkparse, tracefs, biosnoop, msr, systor, alibaba, tencent, fiu
+    /// Its format, if it is not recognized: likenew, iolog, blkparse, blktrace, tracefs, biosnoop, msr, systor, alibaba, tencent, fiu
     #[arg(long, value_name = "NAME")]
     format: Option<&'static Format>,
     /// Which volume, if the trace holds several

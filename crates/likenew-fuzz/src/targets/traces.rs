@@ -11,10 +11,11 @@ use crate::{Input, Target};
 type Source = (&'static str, &'static [&'static str], fn(&[Vec<u8>]) -> bool);
 
 pub(super) fn targets() -> Vec<Target> {
-    let formats: [Source; 10] = [
+    let formats: [Source; 11] = [
         ("trace likenew", &["own"], |parts| trace(parts, "likenew")),
         ("trace iolog", &["iolog-2", "iolog-3"], |parts| trace(parts, "iolog")),
         ("trace blkparse", &["blkparse", "blkparse-queued"], |parts| trace(parts, "blkparse")),
+        ("trace blktrace", &["blktrace", "blktrace-big-endian"], |parts| trace(parts, "blktrace")),
         ("trace tracefs", &["tracefs", "tracefs-bios", "blk-tracer"], |parts| trace(parts, "tracefs")),
         ("trace biosnoop", &["biosnoop", "biosnoop-libbpf"], |parts| trace(parts, "biosnoop")),
         ("trace msr", &["msr"], |parts| trace(parts, "msr")),

@@ -20,7 +20,7 @@ use crate::notes::Note;
 use crate::wording::expected;
 
 pub(super) const FORMAT: Format =
-    Format { magic: Some("fio version"), ..Format::new("iolog", || Box::<Iolog>::default()) };
+    Format { magics: &[b"fio version"], ..Format::new("iolog", || Box::<Iolog>::default()) };
 
 const MICROSECOND_NS: u64 = 1_000;
 

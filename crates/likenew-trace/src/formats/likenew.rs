@@ -18,7 +18,7 @@ use crate::wording;
 use crate::wording::expected;
 
 pub(super) const FORMAT: Format =
-    Format { magic: Some(FIRST_LINE), ..Format::new("likenew", || Box::<Likenew>::default()) };
+    Format { magics: &[FIRST_LINE.as_bytes()], ..Format::new("likenew", || Box::<Likenew>::default()) };
 
 /// The first line of every trace: what it is, and the version of its format.
 pub(crate) const FIRST_LINE: &str = "# likenew trace 1";

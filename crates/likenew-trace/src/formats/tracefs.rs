@@ -19,7 +19,7 @@ use crate::notes::Counted;
 use crate::wording::expected;
 
 pub(super) const FORMAT: Format =
-    Format { magic: Some("# tracer: "), ..Format::new("tracefs", || Box::<Tracefs>::default()) };
+    Format { magics: &[b"# tracer: "], ..Format::new("tracefs", || Box::<Tracefs>::default()) };
 
 /// Events of I/Os, by their names.
 const EVENTS: [(&[u8], (Layer, EventKind)); 5] = [

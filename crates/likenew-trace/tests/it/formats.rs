@@ -336,7 +336,10 @@ fn what_is_wrong_is_named_with_its_place() {
 #[test]
 fn what_cannot_be_a_trace_is_reported_what_it_is() {
     for (bytes, message) in [
-        (&b"\x07taebinary"[..], "is blktrace's binary output: \"blkparse -i FILE\" makes text of it"),
+        (
+            &b"\x08taebinary"[..],
+            "of version 8, and this one reads version 7: \"blkparse -i FILE\" makes text of it",
+        ),
         (b"\x17\x08\x44tracing", "trace-cmd report"),
         (
             b"TIME(ms)     DISK    COMM             PID    LAT(ms)\n611 sda dd 1 2\n",
@@ -452,7 +455,7 @@ const OWN: &str = "# likenew trace 1\n# name: sda\n# capacity_bytes: 1048576\n\
 
 /// The guarantees of every reader, for any input: order, bounds, known applications, and an error that names
 /// the file.
-fn keeps_its_promises(bytes: &[u8], format: Option<&'static Format>) -> Result<(), TestCaseError> {
+pub(crate) fn keeps_its_promises(bytes: &[u8], format: Option<&'static Format>) -> Result<(), TestCaseError> {
     let options = OpenOptions { format, volume: None };
     let (records, error) = crate::support::all_bytes(bytes, &options);
     prop_assert!(records.is_sorted_by_key(|(io, _)| io.at));

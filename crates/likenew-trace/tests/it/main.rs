@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests wait, measure time and make files")]
 
+mod blktrace;
 mod formats;
 mod own_format;
 mod reference;

@@ -1,0 +1,99 @@
+//! The files of one trace, read as one: blktrace writes one for each processor.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::lines::{Framing, Line, Lines, ReadFailure};
+
+/// Files whose records are taken in the order of time.
+pub(crate) struct Files {
+    files: Vec<(String, Lines)>,
+    framing: Framing,
+    /// Files whose next record is not known.
+    unread: Vec<usize>,
+    /// The next record of each other file.
+    next: Vec<Option<Line>>,
+    /// The times of these records.
+    times: BinaryHeap<Reverse<(u64, usize)>>,
+    /// The file of the latest record, or of what went wrong.
+    current: usize,
+}
+
+impl Files {
+    /// Files by their names; at least one.
+    pub(crate) fn new(mut files: Vec<(String, Lines)>, framing: Framing) -> Self {
+        files.iter_mut().for_each(|(_, lines)| lines.set_framing(framing));
+        let unread = (0..files.len()).rev().collect();
+        let next = files.iter().map(|_| None).collect();
+        Self { files, framing, unread, next, times: BinaryHeap::new(), current: 0 }
+    }
+
+    /// What each file begins with.
+    pub(crate) fn ahead(&self) -> impl Iterator<Item = &[u8]> {
+        self.files.iter().map(|(_, lines)| lines.ahead())
+    }
+
+    /// The next record of all, or none at the end.
+    pub(crate) fn next(&mut self) -> Result<Option<Line>, ReadFailure> {
+        if let [(_, lines)] = &mut self.files[..] {
+            return lines.next();
+        }
+        while let Some(file) = self.unread.pop() {
+            self.current = file;
+            let lines = &mut self.files[file].1;
+            if let Some(record) = lines.next()? {
+                self.times.push(Reverse((self.framing.time(lines.text(&record)), file)));
+                self.next[file] = Some(record);
+            }
+        }
+        let Some(Reverse((_, file))) = self.times.pop() else { return Ok(None) };
+        self.current = file;
+        self.unread.push(file);
+        Ok(self.next[file].take())
+    }
+
+    /// The name and the lines of the file of the latest record.
+    pub(crate) fn current(&self) -> (&str, &Lines) {
+        let (name, lines) = &self.files[self.current];
+        (name, lines)
+    }
+
+    /// The error that ended reading this file, if any.
+    pub(crate) fn failure(&mut self) -> Option<io::Error> {
+        self.files[self.current].1.failure()
+    }
+}
+
+/// What stands in the names of blktrace's files between the drive and the number of the processor.
+const BLKTRACE: &str = ".blktrace.";
+
+/// Endings of packed files.
+const PACKED: [&str; 3] = ["", ".gz", ".zst"];
+
+/// The files that blktrace wrote together, in the order of their processors: one of them is this path, or all their names
+/// begin with it. None where there are no such files.
+///
+/// # Errors
+/// The folder cannot be read.
+pub(crate) fn of_blktrace(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let prefix = name.split_once(BLKTRACE).map_or(&*name, |(prefix, _)| prefix);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let other = entry?.file_name();
+        let other = other.to_string_lossy();
+        let processor = other
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.strip_prefix(BLKTRACE))
+            .and_then(|rest| PACKED.iter().find_map(|ending| rest.strip_suffix(ending)?.parse::<u32>().ok()));
+        files.extend(processor.map(|processor| (processor, *other != *name, path.with_file_name(&*other))));
+    }
+    // A packed file can lie beside the one that it was made of.
+    files.sort();
+    files.dedup_by_key(|(processor, ..)| *processor);
+    Ok(files.into_iter().map(|(_, _, file)| file).collect())
+}
