@@ -212,7 +212,8 @@ fn what_tracefs_tells_is_what_fio_did() {
     };
     let (major, minor) = drive.numbers();
     instance.set("trace_clock", "mono");
-    for event in ["block_rq_issue", "block_rq_complete"] {
+    // Each I/O is there as a bio as well, and counts once.
+    for event in ["block_rq_issue", "block_rq_complete", "block_bio_queue", "block_bio_complete"] {
         let event = format!("events/block/{event}");
         instance.set(&format!("{event}/filter"), &format!("dev == {}", major << 20 | minor));
         instance.set(&format!("{event}/enable"), "1");
@@ -224,6 +225,43 @@ fn what_tracefs_tells_is_what_fio_did() {
     std::fs::write(&path, text).unwrap();
     let (trace, survey) = surveyed(&path, &OpenOptions::default());
     assert_eq!((trace.format().name, trace.volume()), ("tracefs", Some(format!("{major},{minor}"))));
+    agrees(&survey, expected);
+}
+
+#[test]
+fn what_perf_script_prints_is_what_fio_did() {
+    let folder = folder();
+    let Some(drive) = Loop::over(folder.path()) else { return };
+    let (major, minor) = drive.numbers();
+    let mut perf = Command::new("perf");
+    perf.current_dir(folder.path())
+        .args(["record", "-q", "-a", "-o", "data", "-e", "block:*"])
+        .args(["sleep", "60"]);
+    let Ok(mut recording) = perf.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
+        println!("skipped: there is no perf");
+        return;
+    };
+    // perf has opened its events by the time that it writes the head of its file.
+    let has_started = |_| {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::fs::metadata(folder.path().join("data")).is_ok_and(|data| data.len() > 0)
+    };
+    let records = (0..100).any(has_started) && recording.try_wait().unwrap().is_none();
+    let expected = records.then(|| drive.work(folder.path()));
+    let id = rustix::process::Pid::from_child(&recording);
+    let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
+    recording.wait().unwrap();
+    let Some(expected) = expected else {
+        println!("skipped: this kernel lets nobody record events of the block layer");
+        return;
+    };
+    let out =
+        Command::new("perf").current_dir(folder.path()).args(["script", "-i", "data"]).output().unwrap();
+    let path = folder.path().join("t.txt");
+    std::fs::write(&path, out.stdout).unwrap();
+    let options = OpenOptions { format: None, volume: Some(format!("{major},{minor}")) };
+    let (trace, survey) = surveyed(&path, &options);
+    assert_eq!(trace.format().name, "tracefs");
     agrees(&survey, expected);
 }
 
