@@ -9,6 +9,7 @@ mod stream;
 mod tallies;
 
 use likenew_core::drive::{Identity, Kind};
+use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
 
@@ -122,6 +123,32 @@ pub fn import(text: &str) -> Result<Import, ImportError> {
         None => root.need("timestamp", expected::UNIX_TIME)?.count()?.saturating_mul(1000),
     };
     Ok(Import { identity, geometry, unix_ms, segments })
+}
+
+/// What a text says that has neither settings nor times of its own: its segments, under this name.
+pub(crate) fn import_of(name: &str, engine: &str, caveats: Vec<String>, segments: Vec<Segment>) -> Import {
+    let writes = |segment: &Segment| segment.bytes(Op::Write) > 0;
+    let geometry = Geometry {
+        capacity: 0,
+        block: SECTOR,
+        boundary: None,
+        writable: segments.iter().any(writes),
+        trims: false,
+        carries_data: true,
+        clock: Clock::Wall,
+    };
+    let identity = Identity {
+        kind: kind_of(name),
+        name: name.to_owned(),
+        model: None,
+        engine: engine.to_owned(),
+        capacity_bytes: 0,
+        block_bytes: geometry.block,
+        facts: Vec::new(),
+        caveats,
+        accounting: None,
+    };
+    Import { identity, geometry, unix_ms: 0, segments }
 }
 
 /// Before version 3 fio gave `io_bytes` in KiB and latencies in microseconds.

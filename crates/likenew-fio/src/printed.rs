@@ -1,53 +1,66 @@
-//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's own normal output, dd, hdparm, f3, ioping,
-//! and sysbench fileio. One number has no interval, and little is known of how it was measured; the caveats say so.
+//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal output,
+//! dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
+//! caveats say so.
 
 use std::sync::LazyLock;
 
-use likenew_core::drive::Identity;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::region::Region;
 use likenew_core::segment::{Segment, Stop};
 use likenew_core::tally::Tally;
-use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use regex::{Captures, Regex};
 
-use crate::import::{Import, ImportError, import, kind_of, of_tallies};
+use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
-/// Reads fio's JSON, as [`import`] does, or what fio and other programs print for people: CrystalDiskMark, KDiskMark, dd, hdparm, f3,
-/// ioping, sysbench.
+/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's normal output,
+/// CrystalDiskMark, KDiskMark, dd, hdparm, f3, ioping, sysbench.
 ///
 /// # Errors
 /// As for [`import`].
 pub fn import_any(text: &str) -> Result<Import, ImportError> {
-    import(text).or_else(|error| match error {
-        ImportError::NotFio(_) => printed(text).ok_or(error),
-        _ => Err(error),
-    })
+    match import(text) {
+        Err(error @ ImportError::NotFio(_)) => printed(text).ok_or(error),
+        result => result,
+    }
 }
 
 /// What a program printed, by what is only in its text.
 fn printed(text: &str) -> Option<Import> {
-    const PROGRAMS: [(&str, &str, Reader); 8] = [
+    const PROGRAMS: [(&str, &str, Reader); 11] = [
         ("CrystalDiskMark", "CrystalDiskMark ", disk_mark),
-        ("KDiskMark", "KDiskMark (", disk_mark),
+        ("KDiskMark", "KDiskMark", disk_mark),
         ("fio", "err= 0: pid=", fio),
         ("hdparm", " Timing ", hdparm),
         ("f3", "Average ", f3),
         ("ioping", "requests completed in", ioping),
         ("sysbench", "written, MiB/s:", sysbench),
-        ("dd", " copied, ", dd),
+        ("sysbench", "fsync: IOPS=", sysbench_1_1),
+        ("sysbench", "Total transferred", sysbench_0),
+        (wording::IOPING_RAW, "", ioping_raw),
+        (wording::DD, "", dd),
     ];
     PROGRAMS.iter().filter(|(_, mark, _)| text.contains(mark)).find_map(|(name, _, read)| {
         let figures = read(text);
-        (!figures.is_empty()).then(|| run(name, text, figures))
+        (!figures.all.is_empty()).then(|| run(name, text, &figures))
     })
 }
 
 /// Takes all speeds out of a text.
-type Reader = fn(&str) -> Vec<Figure>;
+type Reader = fn(&str) -> Figures;
+
+/// All speeds of a text.
+struct Figures {
+    all: Vec<Figure>,
+}
+
+impl FromIterator<Figure> for Figures {
+    fn from_iter<T: IntoIterator<Item = Figure>>(figures: T) -> Self {
+        Self { all: figures.into_iter().collect() }
+    }
+}
 
 /// One speed.
 #[derive(Clone, Debug, PartialEq)]
@@ -105,31 +118,11 @@ const KIB: u32 = 1 << 10;
 /// A rate needs a time: long enough that rounding to whole I/Os is no error.
 const SPAN: Nanos = Nanos::from_secs(1000);
 
-fn run(program: &str, text: &str, figures: Vec<Figure>) -> Import {
-    let segments: Vec<Segment> = figures.iter().map(Figure::segment).collect();
-    let geometry = Geometry {
-        capacity: 0,
-        block: 512,
-        boundary: None,
-        writable: figures.iter().any(|figure| figure.op == Op::Write),
-        trims: false,
-        carries_data: true,
-        clock: Clock::Wall,
-    };
+fn run(program: &str, text: &str, figures: &Figures) -> Import {
     static DEVICE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^(/dev/[\w/]+):\s*$"));
     let name = DEVICE.captures(text).map_or_else(|| program.to_owned(), |found| found[1].to_owned());
-    let identity = Identity {
-        kind: kind_of(&name),
-        name,
-        model: None,
-        engine: program.to_owned(),
-        capacity_bytes: 0,
-        block_bytes: geometry.block,
-        facts: Vec::new(),
-        caveats: wording::printed(program, figures.iter().any(|figure| figure.name == wording::DD)),
-        accounting: None,
-    };
-    Import { identity, geometry, unix_ms: 0, segments }
+    let caveats = wording::printed(program);
+    import_of(&name, program, caveats, figures.all.iter().map(Figure::segment).collect())
 }
 
 fn pattern(text: &str) -> Regex {
@@ -161,7 +154,7 @@ fn test_name(is_random: bool, block: u32, depth: u32, threads: u32, op: Op) -> S
 
 /// All versions from 3 on: `SEQ    1MiB (Q=  8, T= 1):  3562.183 MB/s [   3397.2 IOPS] <  2352.39 us>` below `[Read]`,
 /// `Random Write 4KiB (Q=  8,T= 8) :  1009.735 MB/s [ 246517.3 IOPS]`, `Random Read 512KB :    39.862 MB/s`.
-fn disk_mark(text: &str) -> Vec<Figure> {
+fn disk_mark(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"^\s*(?<kind>SEQ|RND|Sequential|Random)\s*(?<op>Read|Write)?\s*(?:(?<size>\d+)\s*(?<unit>[KM])i?B)?\s*(?:\((?<queue>[^)]*)\))?\s*:\s*(?<speed>[\d.,]+)\s*MB/s(?:\s*\[\s*(?<iops>[\d.,]+)\s*IOPS\])?(?:\s*<\s*(?<latency>[\d.,]+)\s*us>)?",
@@ -210,12 +203,12 @@ fn disk_mark(text: &str) -> Vec<Figure> {
             latency_ns: value("latency").map(|us| us * 1e3),
         });
     }
-    figures
+    figures.into_iter().collect()
 }
 
 /// The normal output of version 3, `  read: IOPS=25.1k, BW=98.1MiB/s (103MB/s)(5887MiB/60001msec)`, and of version 2,
 /// `  read : io=4096.0MB, bw=98304KB/s, iops=24576, runtime= 42666msec`, which counts by 1024.
-fn fio(text: &str) -> Vec<Figure> {
+fn fio(text: &str) -> Figures {
     static JOB: LazyLock<Regex> = LazyLock::new(|| pattern(r"^(?<job>[^\s:][^:]*): \(groupid="));
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
@@ -281,13 +274,15 @@ fn fio(text: &str) -> Vec<Figure> {
             latency_ns: None,
         });
     }
-    figures
+    figures.into_iter().collect()
 }
 
 /// ` Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec`, where a MB is 2²⁰ (hdparm.c); cached reads are of memory.
-fn hdparm(text: &str) -> Vec<Figure> {
+fn hdparm(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
-        pattern(r"Timing (?<what>[\w\s_]+reads):\s*(?<bytes>[\d.]+) MB in\s+(?<time>[\d.]+) seconds")
+        pattern(
+            r"Timing (?<what>[\w\s_]+reads)(?: \([^)]*\))?:\s*(?<bytes>[\d.]+) MB in\s+(?<time>[\d.]+) seconds",
+        )
     });
     let figure = |found: Captures<'_>| {
         let rate = number(&found["bytes"])? / number(&found["time"])? * f64::from(MIB);
@@ -297,7 +292,7 @@ fn hdparm(text: &str) -> Vec<Figure> {
 }
 
 /// `Average writing speed: 11.32 MB/s`, in powers of 1024 (utils.c).
-fn f3(text: &str) -> Vec<Figure> {
+fn f3(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"Average (?<what>reading|writing) speed: (?<rate>[\d.]+) (?<unit>[KMGT]?B(?:yte)?)/s")
     });
@@ -310,7 +305,7 @@ fn f3(text: &str) -> Vec<Figure> {
 }
 
 /// `9 requests completed in 9.41 ms, 36 KiB read, 956 iops, 3.73 MiB/s`
-fn ioping(text: &str) -> Vec<Figure> {
+fn ioping(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(
             r"(?<count>[\d.]+)(?<more>\s?[kMG]?) requests completed in [\d.]+ \w+, (?<bytes>[\d.]+) (?<unit>[KMGT]?i?B) (?<what>read|written), (?<iops>[\d.]+) (?<thousands>[kM]?)\s?iops",
@@ -322,29 +317,32 @@ fn ioping(text: &str) -> Vec<Figure> {
         let bytes = number(&found["bytes"])? * unit(&found["unit"], 1024.0)?;
         let per_s = number(&found["iops"])? * scale(&found["thousands"])?;
         let op = if &found["what"] == "read" { Op::Read } else { Op::Write };
-        let block = (bytes / count).round().clamp(512.0, 1e9);
-        Some(Figure {
-            is_random: true,
-            block: block as u32,
-            per_s: Some(per_s),
-            latency_ns: Some(1e9 / per_s),
-            ..Figure::sequential(format!("ioping {}", op.name()), op, per_s * block)
-        })
+        Some(requests(op, per_s, bytes / count))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
 
-/// `reads/s: 1234.56` with `read, MiB/s: 19.29`, and the same of writes.
-fn sysbench(text: &str) -> Vec<Figure> {
+/// Random requests of these bytes, one at a time.
+fn requests(op: Op, per_s: f64, bytes: f64) -> Figure {
+    let block = bytes.round().clamp(512.0, 1e9);
+    Figure {
+        is_random: true,
+        block: block as u32,
+        per_s: Some(per_s),
+        latency_ns: Some(1e9 / per_s),
+        ..Figure::sequential(format!("ioping {}", op.name()), op, per_s * block)
+    }
+}
+
+/// Version 1.0: `reads/s: 1234.56` with `read, MiB/s: 19.29`, and the same of writes.
+fn sysbench(text: &str) -> Figures {
     let value = |label: &str| {
         let line = text.lines().find_map(|line| line.trim().strip_prefix(label))?;
         number(line)
     };
     let figure = |(op, per_s, rate): (Op, &str, &str)| {
         let (per_s, rate) = (value(per_s)?, value(rate)? * f64::from(MIB));
-        let block = (rate / per_s).round().clamp(512.0, 1e9) as u32;
-        let name = format!("fileio {}", op.name());
-        Some(Figure { is_random: true, block, per_s: Some(per_s), ..Figure::sequential(name, op, rate) })
+        fileio(op, per_s, rate)
     };
     [(Op::Read, "reads/s:", "read, MiB/s:"), (Op::Write, "writes/s:", "written, MiB/s:")]
         .into_iter()
@@ -352,130 +350,91 @@ fn sysbench(text: &str) -> Vec<Figure> {
         .collect()
 }
 
-/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s`
-fn dd(text: &str) -> Vec<Figure> {
-    static LINE: LazyLock<Regex> =
-        LazyLock::new(|| pattern(r"(?<bytes>\d+) bytes.* copied, (?<time>[\d.,e-]+) s"));
+/// Version 1.1: `read:  IOPS=2402.56 37.54 MiB/s (39.36 MB/s)`
+fn sysbench_1_1(text: &str) -> Figures {
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(r"(?m)^\s*(?<op>read|write):\s+IOPS=(?<iops>[\d.]+)\s+(?<rate>[\d.]+) MiB/s")
+    });
     let figure = |found: Captures<'_>| {
-        // In some languages the time has a decimal comma.
-        let time = number(&found["time"].replace(',', "."))?;
-        Some(Figure::sequential(wording::DD, Op::Write, number(&found["bytes"])? / time))
+        let op = if &found["op"] == "read" { Op::Read } else { Op::Write };
+        fileio(op, number(&found["iops"])?, number(&found["rate"])? * f64::from(MIB))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Name, MB/s and I/Os a second of each figure.
-    fn figures(text: &str) -> Vec<(String, f64, f64)> {
-        let imported = printed(text).unwrap_or_else(|| panic!("nothing in {text}"));
-        let figure = |segment: &Segment| {
-            let total = segment.total();
-            let per_s = |count: u64| count as f64 / segment.elapsed().as_secs_f64();
-            (segment.workload.name.clone(), per_s(total.bytes) / 1e6, per_s(total.ios))
-        };
-        imported.segments.iter().map(figure).collect()
-    }
-
-    fn is(text: &str, expected: &[(&str, f64, f64)]) {
-        let found = figures(text);
-        assert_eq!(found.len(), expected.len(), "{found:#?}");
-        for ((name, mb, iops), (expected_name, expected_mb, expected_iops)) in found.iter().zip(expected) {
-            assert_eq!(name, expected_name);
-            assert!((mb / expected_mb - 1.0).abs() < 0.001, "{name}: {mb} MB/s");
-            assert!((iops / expected_iops - 1.0).abs() < 0.01, "{name}: {iops} IOPS");
-        }
-    }
-
-    #[test]
-    fn every_version_of_crystaldiskmark_and_kdiskmark_is_read() {
-        is(
-            "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):  3562.183 MB/s [   3397.2 IOPS] <  2352.39 us>\n  RND    4KiB (Q= 32, T=16):    44.482 MB/s [  10859.9 IOPS] <    91.95 us>\n\n[Write]\n  SEQ    1MiB (Q=  8, T= 1):  3000.000 MB/s [   2861.0 IOPS] <  2790.00 us>\n[Mix] Read 70%/Write 30%\n  SEQ    1MiB (Q=  8, T= 1):  1000.000 MB/s [    953.7 IOPS] <   8000.00 us>\n",
-            &[
-                ("SEQ1M Q8T1 read", 3562.183, 3397.2),
-                ("RND4K Q32T16 read", 44.482, 10_859.9),
-                ("SEQ1M Q8T1 write", 3000.0, 2861.0),
-            ],
-        );
-        is(
-            "CrystalDiskMark 6.0.2 x64\n   Sequential Read (Q= 32,T= 1) :   550.862 MB/s\n Random Write 4KiB (Q=  8,T= 8) :  1009.735 MB/s [ 246517.3 IOPS]\n",
-            &[("SEQ1M Q32T1 read", 550.862, 525.3), ("RND4K Q8T8 write", 1009.735, 246_517.3)],
-        );
-        is(
-            "CrystalDiskMark 3.0.3\n           Sequential Read :   113.654 MB/s\n         Random Read 512KB :    39.862 MB/s\n    Random Read 4KB (QD=32) :     1.214 MB/s [   296.3 IOPS]\n",
-            &[
-                ("SEQ1M Q1T1 read", 113.654, 108.4),
-                ("RND512K Q1T1 read", 39.862, 76.03),
-                ("RND4K Q32T1 read", 1.214, 296.3),
-            ],
-        );
-        is(
-            "KDiskMark (3.1.4): https://github.com/JonMagon/KDiskMark\n[Write]\nSequential   1 MiB (Q=  8, T= 1):   560.021 MB/s [    534.1 IOPS] < 14978.00 us>\n",
-            &[("SEQ1M Q8T1 write", 560.021, 534.1)],
-        );
-        let imported = printed("KDiskMark (3)\n[Read]\n    Random   4 KiB (Q=  1, T= 1): 40.96 MB/s [ 10000.0 IOPS] <    99.00 us>").unwrap();
-        assert_eq!(imported.segments[0].total().latency_ns_mean(), 99_000.0);
-        assert!(imported.identity.caveats.iter().any(|caveat| caveat.contains("no interval")));
-    }
-
-    #[test]
-    fn what_fio_prints_for_people_is_read() {
-        is(
-            "test: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=32\nfio-3.33\ntest: (groupid=0, jobs=1): err= 0: pid=123: Sat\n  read: IOPS=25.1k, BW=98.1MiB/s (103MB/s)(5887MiB/60001msec)\n    slat (nsec): min=1\n     lat (usec): min=50, max=9000, avg=1270.50, stdev=3\n",
-            &[("test read", 102.865, 25_100.0)],
-        );
-        is(
-            "w: (g=0): rw=write, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1\nw: (groupid=0, jobs=1): err= 0: pid=9\n  write: io=4096.0MB, bw=98304KB/s, iops=24576, runtime= 42666msec\n",
-            &[("w write", 100.663, 24_576.0)],
-        );
-    }
-
-    #[test]
-    fn small_tools_are_read_in_their_own_units() {
-        is(
-            "\n/dev/sda:\n Timing cached reads:   24822 MB in  1.99 seconds = 12473.37 MB/sec\n Timing buffered disk reads: 1530 MB in  3.00 seconds = 510.00 MB/sec\n",
-            &[("cached reads", 13_079.3, 12_473.4), ("buffered disk reads", 534.77, 510.0)],
-        );
-        assert_eq!(
-            printed("/dev/sda:\n Timing buffered disk reads: 1 MB in 1.00 seconds = 1")
-                .unwrap()
-                .identity
-                .name,
-            "/dev/sda"
-        );
-        is("Free space: 1\nAverage writing speed: 11.32 MB/s\n", &[("write", 11.87, 11.32)]);
-        is(
-            "9 requests completed in 9.41 ms, 36 KiB read, 956 iops, 3.73 MiB/s\n",
-            &[("ioping read", 3.916, 956.0)],
-        );
-        is(
-            "9.99 k requests completed in 958.1 ms, 39.0 MiB written, 10.4 k iops, 40.7 MiB/s\n",
-            &[("ioping write", 42.57, 10_400.0)],
-        );
-        is(
-            "    reads/s:                      1234.56\n    writes/s:                     823.04\n    read, MiB/s:                  19.29\n    written, MiB/s:               12.86\n",
-            &[("fileio read", 20.227, 1234.56), ("fileio write", 13.485, 823.04)],
-        );
-        is("1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s\n", &[("dd", 518.7, 494.7)]);
-        is(
-            "1073741824 Bytes (1,1 GB, 1,0 GiB) kopiert\n1073741824 bytes (1,1 GB) copied, 2,07 s, 518 MB/s\n",
-            &[("dd", 518.7, 494.7)],
-        );
-    }
-
-    #[test]
-    fn other_texts_are_nothing() {
-        for text in [
-            "",
-            "hello",
-            "CrystalDiskMark is nice",
-            " copied, ",
-            "Average writing speed: 0 MB/s",
-            "9 requests completed in 1 s, 0 B read, 0 iops, 0 B/s",
-        ] {
-            assert!(printed(text).is_none(), "{text:?}");
-        }
-    }
+/// Versions 0.4 and 0.5: `6000 Read, 4000 Write,` or `6000 reads, 4000 writes,`, `Read 93.75Mb  Written 62.5Mb  Total transferred`,
+/// where a Mb is 2²⁰ bytes, and `total time: 60.0043s`.
+fn sysbench_0(text: &str) -> Figures {
+    static COUNTS: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"performed:\s+(?<read>\d+) [Rr]eads?, (?<write>\d+) [Ww]rites?,"));
+    static AMOUNTS: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"Read (?<read>[\d.]+)(?<read_unit>[KMGT]?b)\s+Written (?<write>[\d.]+)(?<write_unit>[KMGT]?b)\s+Total",
+        )
+    });
+    static TIME: LazyLock<Regex> = LazyLock::new(|| pattern(r"total time:\s+(?<time>[\d.]+)s"));
+    let figure = |op: Op| {
+        let (counts, amounts, time) = (COUNTS.captures(text)?, AMOUNTS.captures(text)?, TIME.captures(text)?);
+        let time = number(&time["time"])?;
+        let unit = unit(&amounts[&*format!("{}_unit", op.name())], 1024.0)?;
+        fileio(op, number(&counts[op.name()])? / time, number(&amounts[op.name()])? * unit / time)
+    };
+    [Op::Read, Op::Write].into_iter().filter_map(figure).collect()
 }
+
+/// A test of sysbench, of this many I/Os and bytes a second.
+fn fileio(op: Op, per_s: f64, rate: f64) -> Option<Figure> {
+    let block = (rate / per_s).round().clamp(512.0, 1e9) as u32;
+    let name = format!("fileio {}", op.name());
+    Some(Figure { is_random: true, block, per_s: Some(per_s), ..Figure::sequential(name, op, rate) })
+}
+
+/// `ioping -B` and `-p`: requests, nanoseconds, IOPS, bytes a second, then shortest, mean and longest request and their deviation in
+/// nanoseconds, and since version 1 all requests and all nanoseconds. Periods are joined.
+fn ioping_raw(text: &str) -> Figures {
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?m)^(?<count>\d+) (?<time>\d+) (?<iops>\d+) (?<rate>\d+) (?<min>\d+) (?<mean>\d+) (?<max>\d+) \d+(?: \d+ \d+)?\s*$",
+        )
+    });
+    /// IOPS are rounded to whole ones.
+    const ROUNDING: f64 = 1.0;
+    let (mut count, mut time_s, mut bytes) = (0.0, 0.0, 0.0);
+    for found in LINE.captures_iter(text) {
+        let value = |name: &str| number(&found[name]);
+        let values = (value("count"), value("time"), value("iops"), value("rate"));
+        let (Some(requests), Some(ns), Some(iops), Some(rate)) = values else { continue };
+        let is_ordered = value("min") <= value("mean") && value("mean") <= value("max");
+        if !is_ordered || (requests * 1e9 / ns - iops).abs() > ROUNDING {
+            continue;
+        }
+        (count, time_s, bytes) = (count + requests, time_s + ns / 1e9, bytes + rate * ns / 1e9);
+    }
+    (count > 0.0).then(|| requests(Op::Read, count / time_s, bytes / count)).into_iter().collect()
+}
+
+/// `1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s`, in any language, with a decimal comma or point. Other lines of
+/// that form are told apart by the rate, which must follow from the bytes and the time.
+fn dd(text: &str) -> Figures {
+    static LINE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?<bytes>\d+)\s*\p{L}+\s*(?:\([^)\n]*\)|（[^）\n]*）)?[^\d\n]*?(?<time>\d+(?:[.,]\d+)?(?:e[+-]?\d+)?)\s*(?:s|秒|с)\p{L}*[^\d\n]*(?<rate>\d+(?:[.,]\d+)?)\s*(?<unit>[kKMGTP]?i?B|bytes)/",
+        )
+    });
+    let decimal = |text: &str| number(&text.replace(',', "."));
+    let figure = |found: Captures<'_>| {
+        let rate = number(&found["bytes"])? / decimal(&found["time"])?;
+        let is_rate = |base: f64| {
+            let printed = decimal(&found["rate"]).zip(unit(&found["unit"], base));
+            printed.is_some_and(|(value, unit)| (value * unit / rate - 1.0).abs() < ROUNDING)
+        };
+        // busybox counts by 1024.
+        (is_rate(1000.0) || is_rate(1024.0)).then(|| Figure::sequential(wording::DD, Op::Write, rate))
+    };
+    /// A rate has two digits at least.
+    const ROUNDING: f64 = 0.06;
+    LINE.captures_iter(text).filter_map(figure).collect()
+}
+
+#[cfg(test)]
+mod tests;

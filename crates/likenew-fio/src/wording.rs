@@ -114,13 +114,21 @@ pub(crate) enum Note {
 /// What dd measured: it does not say whether it read or wrote.
 pub(crate) const DD: &str = "dd";
 
+/// ioping where it prints nothing but numbers: it does not say whether it read or wrote.
+pub(crate) const IOPING_RAW: &str = "ioping -B";
+
 /// What limits the trust in figures that a program printed.
-pub(crate) fn printed(program: &str, is_dd: bool) -> Vec<String> {
+pub(crate) fn printed(program: &str) -> Vec<String> {
     let one =
         format!("each figure of {program} is one number: no interval, and how much passes vary is not known");
-    let dd =
-        "dd does not say whether it read or wrote, or whether the page cache answered; it counts as a write";
-    std::iter::once(one).chain(is_dd.then(|| dd.to_owned())).collect()
+    let unsaid = match program {
+        DD => Some(
+            "dd does not say whether it read or wrote, or whether the page cache answered; it counts as a write",
+        ),
+        IOPING_RAW => Some("ioping -B does not say whether it read or wrote; it counts as a read"),
+        _ => None,
+    };
+    std::iter::once(one).chain(unsaid.map(str::to_owned)).collect()
 }
 
 impl Notes {
