@@ -1,6 +1,8 @@
 //! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal output,
-//! dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
+//! iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
 //! caveats say so.
+
+mod iozone;
 
 use std::sync::LazyLock;
 
@@ -16,7 +18,7 @@ use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
 /// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's normal output,
-/// CrystalDiskMark, KDiskMark, dd, hdparm, f3, ioping, sysbench.
+/// CrystalDiskMark, KDiskMark, iozone, dd, hdparm, f3, ioping, sysbench.
 ///
 /// # Errors
 /// As for [`import`].
@@ -29,10 +31,13 @@ pub fn import_any(text: &str) -> Result<Import, ImportError> {
 
 /// What a program printed, by what is only in its text.
 fn printed(text: &str) -> Option<Import> {
-    const PROGRAMS: [(&str, &str, Reader); 11] = [
+    const PROGRAMS: [(&str, &str, Reader); 14] = [
         ("CrystalDiskMark", "CrystalDiskMark ", disk_mark),
         ("KDiskMark", "KDiskMark", disk_mark),
         ("fio", "err= 0: pid=", fio),
+        ("iozone", "reclen", iozone::table),
+        ("iozone", "Children see throughput", iozone::throughput),
+        ("iozone", " report\"", iozone::report),
         ("hdparm", " Timing ", hdparm),
         ("f3", "Average ", f3),
         ("ioping", "requests completed in", ioping),
@@ -52,13 +57,16 @@ fn printed(text: &str) -> Option<Import> {
 type Reader = fn(&str) -> Figures;
 
 /// All speeds of a text.
+#[derive(Default)]
 struct Figures {
     all: Vec<Figure>,
+    /// By their numbers from 1: lines of a table that fit none of its columns.
+    unread_lines: Vec<usize>,
 }
 
 impl FromIterator<Figure> for Figures {
     fn from_iter<T: IntoIterator<Item = Figure>>(figures: T) -> Self {
-        Self { all: figures.into_iter().collect() }
+        Self { all: figures.into_iter().collect(), unread_lines: Vec::new() }
     }
 }
 
@@ -121,7 +129,7 @@ const SPAN: Nanos = Nanos::from_secs(1000);
 fn run(program: &str, text: &str, figures: &Figures) -> Import {
     static DEVICE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^(/dev/[\w/]+):\s*$"));
     let name = DEVICE.captures(text).map_or_else(|| program.to_owned(), |found| found[1].to_owned());
-    let caveats = wording::printed(program);
+    let caveats = wording::printed(program, &figures.unread_lines);
     import_of(&name, program, caveats, figures.all.iter().map(Figure::segment).collect())
 }
 

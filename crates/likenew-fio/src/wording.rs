@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use likenew_core::measurement_error::job_reason;
+use likenew_core::quantity::Size;
 use serde_json::Value;
 
 // ## On top of an exported file
@@ -117,8 +118,13 @@ pub(crate) const DD: &str = "dd";
 /// ioping where it prints nothing but numbers: it does not say whether it read or wrote.
 pub(crate) const IOPING_RAW: &str = "ioping -B";
 
+/// A test of iozone. The last word is its operation, so that a table need not add it.
+pub(crate) fn iozone_test(file_bytes: u64, record_bytes: u32, test: &str) -> String {
+    format!("{} file, {} records, {test}", Size(file_bytes), Size(record_bytes.into()))
+}
+
 /// What limits the trust in figures that a program printed.
-pub(crate) fn printed(program: &str) -> Vec<String> {
+pub(crate) fn printed(program: &str, unread_lines: &[usize]) -> Vec<String> {
     let one =
         format!("each figure of {program} is one number: no interval, and how much passes vary is not known");
     let unsaid = match program {
@@ -128,7 +134,17 @@ pub(crate) fn printed(program: &str) -> Vec<String> {
         IOPING_RAW => Some("ioping -B does not say whether it read or wrote; it counts as a read"),
         _ => None,
     };
-    std::iter::once(one).chain(unsaid.map(str::to_owned)).collect()
+    let unread = unread(unread_lines, "its numbers are not below the headings");
+    std::iter::once(one).chain(unsaid.map(str::to_owned)).chain(unread).collect()
+}
+
+/// Lines that were left out, the first by its number, and why.
+fn unread(lines: &[usize], why: &str) -> Option<String> {
+    let first = lines.first()?;
+    Some(match lines.len() - 1 {
+        0 => format!("line {first} is left out: {why}"),
+        more => format!("line {first} and {more} more are left out: {why}"),
+    })
 }
 
 impl Notes {

@@ -13,7 +13,7 @@ fn figures(text: &str) -> Vec<(String, f64, f64)> {
     imported.segments.iter().map(figure).collect()
 }
 
-fn is(text: &str, expected: &[(&str, f64, f64)]) {
+pub(super) fn is(text: &str, expected: &[(&str, f64, f64)]) {
     let found = figures(text);
     assert_eq!(found.len(), expected.len(), "{found:#?}");
     for ((name, mb, iops), (expected_name, expected_mb, expected_iops)) in found.iter().zip(expected) {
@@ -183,7 +183,10 @@ fn a_whole_report_of_kdiskmark_is_read() {
 /// Whatever a text holds, it is read or refused.
 #[test]
 fn damaged_texts_never_panic() {
-    const TEXTS: [&str; 1] = [include_str!("../../tests/samples/normal.txt")];
+    const TEXTS: [&str; 2] = [
+        include_str!("../../tests/samples/normal.txt"),
+        "  kB  reclen    write  rewrite\n 1024  4  1000  2000\n\"Writer report\"\n \"4\"\n\"64\" 5\n",
+    ];
     const OTHERS: [&str; 8] = ["", "\n", ";", "0", "99999999999999999999", "-1", "%=", "\u{e9}"];
     for text in TEXTS {
         let places: Vec<usize> =
