@@ -12,6 +12,7 @@ use likenew_core::drive::{Identity, Kind};
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
+use serde_json::Value;
 
 use crate::wording::Notes;
 use crate::wording::{self, expected};
@@ -55,6 +56,14 @@ pub enum ImportError {
         expected: String,
         /// What is.
         actual: String,
+    },
+    /// A line of what fio or another program prints is not as they write it.
+    #[error("line {line}: {reason}")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// What is wrong there.
+        reason: &'static str,
     },
 }
 
@@ -123,6 +132,11 @@ pub fn import(text: &str) -> Result<Import, ImportError> {
         None => root.need("timestamp", expected::UNIX_TIME)?.count()?.saturating_mul(1000),
     };
     Ok(Import { identity, geometry, unix_ms, segments })
+}
+
+/// The segments of the jobs of a document, which need not be one that fio wrote.
+pub(crate) fn of_jobs(document: &Value, notes: &mut Notes) -> Result<Vec<Segment>, ImportError> {
+    segment::segments(&groups(&Node::root(document))?, notes)
 }
 
 /// What a text says that has neither settings nor times of its own: its segments, under this name.

@@ -1,8 +1,9 @@
-//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal output,
+//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal and terse output,
 //! iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
 //! caveats say so.
 
 mod iozone;
+mod terse;
 
 use std::sync::LazyLock;
 
@@ -17,14 +18,14 @@ use regex::{Captures, Regex};
 use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
-/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's normal output,
+/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's terse and normal output,
 /// CrystalDiskMark, KDiskMark, iozone, dd, hdparm, f3, ioping, sysbench.
 ///
 /// # Errors
-/// As for [`import`].
+/// As for [`import`]; a line of terse output that cannot be understood.
 pub fn import_any(text: &str) -> Result<Import, ImportError> {
     match import(text) {
-        Err(error @ ImportError::NotFio(_)) => printed(text).ok_or(error),
+        Err(error @ ImportError::NotFio(_)) => terse::read(text)?.or_else(|| printed(text)).ok_or(error),
         result => result,
     }
 }

@@ -147,6 +147,21 @@ fn unread(lines: &[usize], why: &str) -> Option<String> {
     })
 }
 
+/// What limits the trust in fio's terse output.
+pub(crate) fn terse(notes: &Notes) -> Vec<String> {
+    let mut caveats = caveats(notes, true);
+    caveats.insert(
+        1,
+        "fio's terse output has no settings, whole IOPS and whole microseconds; whether the system's cache answered is not \
+         known"
+            .to_owned(),
+    );
+    caveats
+}
+
+pub(crate) const TERSE_FIELDS: &str =
+    "expected all fields of fio's terse output, version 2 to 5; the line is cut off or of another form";
+
 impl Notes {
     pub(crate) fn new(documents: usize) -> Self {
         Self { documents, jobs_by_note: BTreeMap::new() }

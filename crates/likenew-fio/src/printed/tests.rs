@@ -183,7 +183,8 @@ fn a_whole_report_of_kdiskmark_is_read() {
 /// Whatever a text holds, it is read or refused.
 #[test]
 fn damaged_texts_never_panic() {
-    const TEXTS: [&str; 2] = [
+    const TEXTS: [&str; 3] = [
+        include_str!("../../tests/samples/terse.txt"),
         include_str!("../../tests/samples/normal.txt"),
         "  kB  reclen    write  rewrite\n 1024  4  1000  2000\n\"Writer report\"\n \"4\"\n\"64\" 5\n",
     ];
