@@ -51,7 +51,7 @@ impl PrintedFacts {
         let mut facts = reported(&texts);
         let mut measured: Vec<MeasuredOption> = Vec::new();
         for of in &texts {
-            let found = speeds(&of.text);
+            let found = speeds(of);
             if let Some(reported) = facts.reported.as_mut().filter(|_| !found.is_empty()) {
                 reported.unread.retain(|name| *name != of.name);
             }
@@ -127,8 +127,8 @@ pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
 const THROUGH_CACHE: [&str; 3] = ["dd", "ioping", "sysbench"];
 
 /// Speeds of the drive that a text has.
-fn speeds(text: &str) -> Vec<MeasuredOption> {
-    let Ok(imported) = likenew_fio::import_any(text) else { return Vec::new() };
+fn speeds(of: &PrintedText) -> Vec<MeasuredOption> {
+    let Ok(imported) = likenew_fio::import_any(&of.text, &of.name) else { return Vec::new() };
     if THROUGH_CACHE.contains(&&*imported.identity.engine) {
         return Vec::new();
     }

@@ -65,6 +65,18 @@ pub enum ImportError {
         /// What is wrong there.
         reason: &'static str,
     },
+    /// What the values of a log are is only in the name of its file.
+    #[error(
+        "it is a log of fio, and only the file's name says of what: keep the name that fio gave it, such as JOB_bw.1.log or \
+         JOB_lat.1.log"
+    )]
+    UnnamedLog,
+    /// Means of latency count neither I/Os nor bytes.
+    #[error(
+        "it is a log of mean latencies, and these give no speed: compare the _bw log of the same run, or log each I/O \
+         (without log_avg_msec)"
+    )]
+    MeanLatencies,
 }
 
 /// What a text is that is not fio's JSON.

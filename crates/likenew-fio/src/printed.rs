@@ -1,8 +1,9 @@
-//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal and terse output,
+//! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal and terse output and its logs,
 //! iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
 //! caveats say so.
 
 mod iozone;
+mod logs;
 mod terse;
 
 use std::sync::LazyLock;
@@ -18,14 +19,20 @@ use regex::{Captures, Regex};
 use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
-/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's terse and normal output,
-/// CrystalDiskMark, KDiskMark, iozone, dd, hdparm, f3, ioping, sysbench.
+/// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's terse and normal output and its logs,
+/// CrystalDiskMark, KDiskMark, iozone, dd, hdparm, f3, ioping, sysbench. A log of fio says only by `file_name` what it is of; nothing
+/// else depends on that.
 ///
 /// # Errors
-/// As for [`import`]; a line of terse output that cannot be understood.
-pub fn import_any(text: &str) -> Result<Import, ImportError> {
+/// As for [`import`]; a line of terse output or of a log that cannot be understood, and a log without its name.
+pub fn import_any(text: &str, file_name: &str) -> Result<Import, ImportError> {
     match import(text) {
-        Err(error @ ImportError::NotFio(_)) => terse::read(text)?.or_else(|| printed(text)).ok_or(error),
+        Err(error @ ImportError::NotFio(_)) => {
+            if let Some(found) = terse::read(text)?.or_else(|| printed(text)) {
+                return Ok(found);
+            }
+            logs::read(text, file_name)?.ok_or(error)
+        }
         result => result,
     }
 }

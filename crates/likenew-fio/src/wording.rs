@@ -159,8 +159,52 @@ pub(crate) fn terse(notes: &Notes) -> Vec<String> {
     caveats
 }
 
+/// What the values of a log over time are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LogKind {
+    /// KiB/s.
+    Bandwidth,
+    /// I/Os a second.
+    Iops,
+    /// Nanoseconds until the I/O was submitted.
+    Submission,
+    /// Nanoseconds from then to its end.
+    Completion,
+    /// Nanoseconds of both.
+    Latency,
+}
+
+/// The workload of a log, of whatever job: two logs are compared by it.
+pub(crate) const LOG: &str = "log";
+
+/// What limits the trust in a log over time. `is_value_alone`: no line has the length of its I/Os.
+pub(crate) fn log(kind: LogKind, is_value_alone: bool, unread_lines: &[usize]) -> Vec<String> {
+    let mut caveats = vec![
+        "fio's log has no settings and no errors; whether the system's cache answered is not known"
+            .to_owned(),
+    ];
+    let of_kind = match kind {
+        LogKind::Bandwidth if is_value_alone => {
+            "the log has bandwidth alone: IOPS are counted as if each I/O were 1 MiB"
+        }
+        LogKind::Iops if is_value_alone => "the log has IOPS alone: no bandwidth is known",
+        LogKind::Bandwidth | LogKind::Iops => "the log has no latencies",
+        LogKind::Submission => "the log has the time to submit an I/O alone: its latency is not known",
+        LogKind::Completion => {
+            "latency is fio's completion latency, which leaves out submission, read as nanoseconds; fio 2 wrote microseconds"
+        }
+        LogKind::Latency => "latency is read as nanoseconds; fio 2 wrote microseconds",
+    };
+    caveats.push(of_kind.to_owned());
+    caveats.extend(unread(unread_lines, "it is no line of a log, or is cut off"));
+    caveats
+}
+
 pub(crate) const TERSE_FIELDS: &str =
     "expected all fields of fio's terse output, version 2 to 5; the line is cut off or of another form";
+
+pub(crate) const LOG_GOES_BACK: &str =
+    "its time is before that of the line above: jobs that share a log (per_job_logs=0) cannot be told apart";
 
 impl Notes {
     pub(crate) fn new(documents: usize) -> Self {

@@ -183,21 +183,23 @@ fn a_whole_report_of_kdiskmark_is_read() {
 /// Whatever a text holds, it is read or refused.
 #[test]
 fn damaged_texts_never_panic() {
-    const TEXTS: [&str; 3] = [
-        include_str!("../../tests/samples/terse.txt"),
-        include_str!("../../tests/samples/normal.txt"),
-        "  kB  reclen    write  rewrite\n 1024  4  1000  2000\n\"Writer report\"\n \"4\"\n\"64\" 5\n",
+    const TEXTS: [(&str, &str); 5] = [
+        (include_str!("../../tests/samples/terse.txt"), ""),
+        (include_str!("../../tests/samples/normal.txt"), ""),
+        ("500, 8093, 0, 0, 0\n1000, 4039, 1, 0, 0\n", "a_bw.1.log"),
+        ("268, 3629454, 0, 4096, 0\n269, 112266, 1, 4096, 0\n", "a_lat.1.log"),
+        ("  kB  reclen    write  rewrite\n 1024  4  1000  2000\n\"Writer report\"\n \"4\"\n\"64\" 5\n", ""),
     ];
     const OTHERS: [&str; 8] = ["", "\n", ";", "0", "99999999999999999999", "-1", "%=", "\u{e9}"];
-    for text in TEXTS {
+    for (text, name) in TEXTS {
         let places: Vec<usize> =
             (0..=text.len()).step_by(5).filter(|at| text.is_char_boundary(*at)).collect();
         for at in places {
             for other in OTHERS {
-                let _ = import_any(&format!("{}{other}{}", &text[..at], &text[at..]));
+                let _ = import_any(&format!("{}{other}{}", &text[..at], &text[at..]), name);
             }
-            let _ = import_any(&text[..at]);
-            let _ = import_any(&text[at..]);
+            let _ = import_any(&text[..at], name);
+            let _ = import_any(&text[at..], name);
         }
     }
 }

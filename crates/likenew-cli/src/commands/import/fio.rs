@@ -62,7 +62,7 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 /// What fio or another program measured, as it prints it.
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
-    likenew_fio::import_any(&text).map_err(|error| refused(file, error))
+    likenew_fio::import_any(&text, &display_name(file)).map_err(|error| refused(file, error))
 }
 
 /// What fio measured, of this target if it is not the file that fio names.
