@@ -192,16 +192,16 @@ impl FactsDrive {
 
     /// At every drive of this machine.
     pub fn at_all() -> Self {
-        Self::without_path(Examined::All, facts_wording::ALL_DRIVES.to_owned())
+        Self::without_path(Examined::All, Kind::Device, facts_wording::ALL_DRIVES.to_owned())
     }
 
     /// At drives of another machine, of which these facts are known.
     pub fn known(name: String, facts: Facts) -> Self {
-        Self::without_path(Examined::Known(Box::new(facts)), name)
+        Self::without_path(Examined::Known(Box::new(facts)), Kind::File, name)
     }
 
-    fn without_path(at: Examined, name: String) -> Self {
-        Self::new(at, DeviceInfo::default().identity(name, Kind::Device, "none", 0, 512))
+    fn without_path(at: Examined, kind: Kind, name: String) -> Self {
+        Self::new(at, DeviceInfo::default().identity(name, kind, "none", 0, 512))
     }
 
     fn new(at: Examined, identity: Identity) -> Self {

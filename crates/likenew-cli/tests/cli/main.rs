@@ -33,6 +33,7 @@ mod messages;
 mod metrics;
 mod model;
 mod outputs;
+mod printed;
 mod progress;
 mod readme;
 mod real;

@@ -84,8 +84,10 @@ enum Kind {
     Fsutil,
 }
 
+type IsMark = fn(&str) -> bool;
+
 /// Marks by which a line begins the output of a program.
-static MARKS: [(Kind, fn(&str) -> bool); 17] = [
+static MARKS: [(Kind, IsMark); 17] = [
     (Kind::Log, log::is_record),
     (Kind::Smartctl, smartctl::is_mark),
     (Kind::Lsblk, blocks::is_lsblk_head),

@@ -334,7 +334,7 @@ impl Smartctl {
         self.named_attribute(|row, name| {
             let value = row.get("value")?.as_u64().filter(|value| *value <= 100)?;
             let raw = row.pointer("/raw/value")?.as_u64().unwrap_or_default();
-            match REMAINING.iter().any(|of| *of == name) {
+            match REMAINING.contains(&name) {
                 // Some makers leave the normalized value as it was.
                 true if value == 100 && (1..100).contains(&raw) => Some(100.0 - raw as f64),
                 true => Some(100.0 - value as f64),

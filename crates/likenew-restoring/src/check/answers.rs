@@ -277,7 +277,7 @@ impl Answers<'_> {
     fn with_ways_to_compare(&self, answer: Answer) -> Answer {
         let Some(site) = &self.case.site else { return answer };
         let command = match self.options.from_outputs {
-            true => "likenew check --from FILES".to_owned(),
+            true => wording::CHECK_OUTPUTS.to_owned(),
             false => format!("likenew check {}", shell_quote(site.target)),
         };
         let answer = match site.kind {

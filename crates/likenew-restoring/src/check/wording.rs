@@ -78,6 +78,9 @@ fn share_text(share: Measured) -> String {
     format!("about {}", Share((share.value / digit).round() * digit))
 }
 
+/// The command that checks outputs of programs.
+pub(super) const CHECK_OUTPUTS: &str = "likenew check --from FILES";
+
 /// Sequential speeds, as far as they were measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Speeds {

@@ -19,8 +19,11 @@ pub(super) fn is_lsblk_head(line: &str) -> bool {
 struct Device<'a> {
     name: String,
     parent: Option<String>,
-    column: Box<dyn Fn(&str) -> Option<String> + 'a>,
+    column: Column<'a>,
 }
+
+/// What a device has in the column of a name.
+type Column<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
 impl Device<'_> {
     fn text(&self, column: &str) -> Option<String> {
