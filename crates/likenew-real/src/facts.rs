@@ -27,7 +27,7 @@ use likenew_core::probe::ProbeResult;
 use likenew_core::stat::Stat;
 
 use self::machine::{MachineQuery, Roots, Subject};
-use self::smartmontools::Smartctl;
+use self::smartmontools::{Databases, Smartctl};
 use self::system::System;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::identify::{HealthSource, plausible_c};
@@ -105,8 +105,11 @@ impl Collector<'_> {
         let before: Vec<_> = subjects.iter().map(kernel_log::reading).collect();
         let seconds = if subjects.is_empty() { 0.0 } else { self.queries.pause_s() };
         let log = kernel_log::kernel_log(self.queries);
-        let drives =
-            subjects.iter().zip(&before).map(|(subject, before)| drive(subject, before, seconds, &log));
+        let databases = Databases::read(self.roots);
+        let drives = subjects
+            .iter()
+            .zip(&before)
+            .map(|(subject, before)| drive(subject, before, seconds, &log, &databases));
         Facts {
             machine: machine::machine(self.roots, self.queries),
             drives: drives.collect(),
@@ -179,6 +182,7 @@ fn drive(
     before: &Fact<Stat>,
     seconds: f64,
     records: &Fact<Vec<kernel_log::Record>>,
+    databases: &Databases,
 ) -> Drive {
     let mut drive = Drive { name: subject.name(), kind: subject.kind, ..Drive::default() };
     let reading = kernel_log::reading(subject);
@@ -205,7 +209,7 @@ fn drive(
     let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
     if matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi) && drive.cloud.is_none() {
         let strings = (model.map(String::as_str), firmware.map(String::as_str));
-        drive.database = smartmontools::database(subject.roots, strings.0, strings.1);
+        drive.database = databases.of(strings.0, strings.1);
     }
     drive.space.zones.model = subject.line("queue/zoned");
     if drive.space.zones.model.value().is_some_and(|zoned| zoned != "none") {

@@ -11,8 +11,8 @@ use crate::block::parse_stat;
 use crate::consent::{mend_sums, partition_table, signatures};
 use crate::drive_lock::process_of;
 use crate::drive_traffic::parse_kernel_time;
-use crate::facts::machine_file;
 pub use crate::facts::machine_file::FuzzMachine;
+use crate::facts::{machine_file, reported};
 use crate::file_store::fuzzed_times;
 use crate::mounts::{Mount, swap_names};
 use crate::scratch::fuzzed_marker;
@@ -70,6 +70,11 @@ pub fn scsi(parts: &[Vec<u8>]) -> bool {
 /// smartctl's JSON.
 pub fn smartctl(parts: &[Vec<u8>]) -> bool {
     machine_file::fuzz_smartctl(Fact::new(part(parts, 0).to_vec(), "fuzzed"))
+}
+
+/// What programs print of drives.
+pub fn outputs(parts: &[Vec<u8>]) -> bool {
+    reported::fuzz(String::from_utf8_lossy(part(parts, 0)).into_owned())
 }
 
 /// The database of drives of smartmontools.

@@ -7,7 +7,7 @@ use likenew_core::damage::Damage;
 use likenew_core::stamp::{Label, SECTOR, Stamp};
 use likenew_real::fuzzing::{self, FuzzMachine};
 
-use super::{file, memory_folder, place, text, texts};
+use super::{file, files, memory_folder, place, text, texts};
 use crate::{Input, Target};
 
 pub(super) fn targets() -> Vec<Target> {
@@ -16,6 +16,7 @@ pub(super) fn targets() -> Vec<Target> {
         target("nvme answers", &[&["nvme-controller", "nvme-namespace"]], fuzzing::nvme),
         target("scsi pages", &[&["scsi-80"], &["scsi-89"], &["scsi-b1"], &["scsi-b2"]], fuzzing::scsi),
         target("smartctl", &[&["smartctl-ata.json"], &["smartctl-nvme.json"]], fuzzing::smartctl),
+        Target { name: "outputs", seeds: outputs(), check: fuzzing::outputs },
         target("drive database", &[&["drive-database.h"]], fuzzing::drive_database),
         target("kernel log", &[&["kernel-log"]], fuzzing::kernel_log),
         target("proc files", &[&["stat", "mountinfo", "processors"]], fuzzing::proc),
@@ -40,6 +41,13 @@ fn target(name: &'static str, seeds: &[&[&str]], check: fn(&[Vec<u8>]) -> bool) 
         parts.iter().map(|name| file(&format!("crates/likenew-fuzz/corpus/real/{name}"))).collect()
     };
     Target { name, seeds: seeds.iter().map(input).collect(), check }
+}
+
+/// What programs print of drives.
+fn outputs() -> Vec<Input> {
+    let mut seeds = files("crates/likenew-real/tests/reports", ".txt");
+    seeds.push(vec![file("crates/likenew-fuzz/corpus/real/outputs")]);
+    seeds
 }
 
 const MARKERS: [&str; 2] =

@@ -18,8 +18,8 @@ use likenew_sim::model::Model;
 use likenew_watch::findings::Log;
 use likenew_watch::line::Line;
 
-use super::{files, text, texts};
-use crate::Target;
+use super::{file, files, text, texts};
+use crate::{Input, Target};
 
 pub(super) fn targets() -> Vec<Target> {
     vec![
@@ -30,6 +30,7 @@ pub(super) fn targets() -> Vec<Target> {
         Target { name: "plans", seeds: plans(), check: plan },
         Target { name: "fio job files", seeds: texts(&[FIO_JOBS]), check: fio_jobs },
         Target { name: "fio results", seeds: fio_results(), check: fio_result },
+        Target { name: "results for people", seeds: printed_results(), check: printed },
         Target { name: "report documents", seeds: files("schema/examples", ".json"), check: document },
         Target { name: "watch logs", seeds: texts(&[WATCH]), check: watch },
     ]
@@ -149,6 +150,28 @@ fn fio_jobs(parts: &[Vec<u8>]) -> bool {
 }
 
 /// The samples that fio wrote as JSON and that can be imported.
+/// What CrystalDiskMark, fio, iozone, dd and others print.
+const PRINTED: [&str; 7] = [
+    "CrystalDiskMark 8.0.4 x64\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   390.183 MB/s [    372.1 IOPS] < 21352.39 us>\n",
+    "read: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, ioengine=libaio, iodepth=8\nread: (groupid=0, jobs=1): err= 0: pid=1: x\n  read: IOPS=126, BW=127MiB/s (133MB/s)(1271MiB/10008msec)\n    lat (msec): min=9, max=312, avg=62.81, stdev=14.20\n",
+    "1000, 102400, 0, 1048576, 0\n2000, 98304, 0, 1048576, 0\n",
+    "\tChildren see throughput for  4 initial writers \t=  103456.12 kB/sec\n",
+    "              kB  reclen    write  rewrite    read    reread\n           65536    1024   512345   523456  1234567  1345678\n",
+    "1048576 bytes (1,0 MB, 1,0 MiB) kopiert, 0,5 s, 2,1 MB/s\n",
+    " Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec\n",
+];
+
+fn printed_results() -> Vec<Input> {
+    let terse = file("crates/likenew-fuzz/corpus/fio-terse");
+    texts(&PRINTED).into_iter().chain([vec![terse]]).collect()
+}
+
+fn printed(parts: &[Vec<u8>]) -> bool {
+    text(parts).is_some_and(|text| {
+        ["x.txt", "x_bw.1.log"].iter().filter(|name| likenew_fio::import_any(text, name).is_ok()).count() > 0
+    })
+}
+
 fn fio_results() -> Vec<crate::Input> {
     let mut all = files("crates/likenew-fio/tests/samples", ".json");
     all.retain(|input| fio_result(input));

@@ -13,6 +13,7 @@ mod volumes;
 mod windows;
 
 use std::ops::Range;
+use std::path::Path;
 
 use likenew_core::facts::{
     Drive, DriveKind, Fact, Facts, FileSystem, Layer, MissingOutput, Reported, ReportedSource,
@@ -21,6 +22,7 @@ use serde_json::Value;
 
 use super::kernel_log::Record;
 use super::machine::Roots;
+use super::smartmontools::Databases;
 use super::{remove_placeholders, smartmontools};
 use crate::wording::{facts as facts_wording, reported as wording};
 
@@ -444,9 +446,10 @@ impl<'a> Reading<'a> {
     fn finish(mut self, unread: Vec<String>) -> Facts {
         log::assign(&mut self);
         links::assign(&mut self);
+        let databases = Databases::read(self.roots);
         for (number, drive) in self.facts.drives.iter_mut().enumerate() {
             remove_placeholders(drive);
-            complete_drive(self.roots, drive);
+            complete_drive(&databases, drive);
             if drive.name.is_empty() {
                 let model = drive.identity.model.value().cloned();
                 drive.name = model.unwrap_or_else(|| wording::drive_number(number + 1));
@@ -523,7 +526,7 @@ impl<'a> Reading<'a> {
 }
 
 /// What follows from a drive's model, as on its own machine.
-fn complete_drive(roots: &Roots, drive: &mut Drive) {
+fn complete_drive(databases: &Databases, drive: &mut Drive) {
     let (model, firmware) = (drive.identity.model.value(), drive.identity.firmware.value());
     let Some(model) = model else { return };
     if let Some(volume) = super::drive_answers::volume_of(model) {
@@ -540,7 +543,7 @@ fn complete_drive(roots: &Roots, drive: &mut Drive) {
         return;
     }
     if matches!(drive.kind, DriveKind::Nvme | DriveKind::Sata | DriveKind::Scsi | DriveKind::Usb) {
-        drive.database = smartmontools::database(roots, Some(model), firmware.map(String::as_str));
+        drive.database = databases.of(Some(model), firmware.map(String::as_str));
     }
 }
 
@@ -565,6 +568,17 @@ fn is_same_model(one: &str, other: &str) -> bool {
     let (short, long) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
     one == other
         || short.len() >= SHORT && (long.starts_with(short.as_str()) || long.ends_with(short.as_str()))
+}
+
+/// Everything that is made of outputs, without the databases of this machine; whether a drive is in them.
+pub(crate) fn fuzz(text: String) -> bool {
+    let facts =
+        reported_to(&Roots::at(Path::new("/nowhere")), &[PrintedText { name: "sda.txt".to_owned(), text }]);
+    assert!(
+        facts.rows().iter().all(|row| row.unknown.is_some() == row.value.is_null()),
+        "each fact is known or not"
+    );
+    !facts.drives.is_empty()
 }
 
 #[cfg(test)]

@@ -439,38 +439,42 @@ const PLACES: [&str; 6] = [
     "/opt/homebrew/share/smartmontools/drivedb.h",
 ];
 
-/// What it says of a model and its firmware.
-pub(crate) fn database(roots: &Roots, model: Option<&str>, firmware: Option<&str>) -> Database {
-    let Some(model) = model else { return Database::default() };
-    let mut found = None;
-    let mut place_read = None;
-    for place in PLACES {
-        let text = roots.text(place);
-        let Some(text) = text.value() else { continue };
-        place_read = Some(place);
-        found = entries(text).into_iter().find(|entry| entry.is_of(model, firmware.unwrap_or("")));
-        if found.is_some() {
-            break;
-        }
+/// All databases that are there, the owner's first.
+pub(crate) struct Databases(Vec<(&'static str, Vec<Entry>)>);
+
+impl Databases {
+    /// Reads them.
+    pub(crate) fn read(roots: &Roots) -> Self {
+        let of = |place: &&'static str| Some((*place, entries(roots.text(place).value()?)));
+        Self(PLACES.iter().filter_map(of).collect())
     }
-    let Some(origin) = place_read else {
-        let none = || wording::NO_DATABASE;
-        return Database {
-            family: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
-            warning: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
-            shingled: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+
+    /// What the first that knows it says of a model and its firmware.
+    pub(crate) fn of(&self, model: Option<&str>, firmware: Option<&str>) -> Database {
+        let Some(model) = model else { return Database::default() };
+        let Some((last, _)) = self.0.last() else {
+            let none = || wording::NO_DATABASE;
+            return Database {
+                family: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+                warning: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+                shingled: Fact::unknown(none(), "drivedb.h").help(wording::INSTALL_SMARTMONTOOLS),
+            };
         };
-    };
-    let warning = found.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
-    // Of some models it has settings and knows no family.
-    let family = found.map(|entry| entry.family).filter(|family| !family.is_empty());
-    Database {
-        warning: Fact::new(warning, origin),
-        shingled: match &family {
-            Some(family) => Fact::new(family.contains("(SMR"), origin),
-            None => Fact::unknown(wording::NOT_IN_DATABASE, origin),
-        },
-        family: Fact::new(family, origin),
+        let is_it = |entry: &&Entry| entry.is_of(model, firmware.unwrap_or(""));
+        let found = self.0.iter().find_map(|(place, entries)| Some((*place, entries.iter().find(is_it)?)));
+        let origin = found.map_or(*last, |(place, _)| place);
+        let found = found.map(|(_, entry)| entry.clone());
+        let warning = found.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
+        // Of some models it has settings and knows no family.
+        let family = found.map(|entry| entry.family).filter(|family| !family.is_empty());
+        Database {
+            warning: Fact::new(warning, origin),
+            shingled: match &family {
+                Some(family) => Fact::new(family.contains("(SMR"), origin),
+                None => Fact::unknown(wording::NOT_IN_DATABASE, origin),
+            },
+            family: Fact::new(family, origin),
+        }
     }
 }
 
@@ -483,7 +487,7 @@ pub(crate) fn finds(text: &str, model: &str, firmware: &str) -> bool {
 
 /// One entry; the regular expressions stay text until one is needed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Entry {
+pub(crate) struct Entry {
     family: String,
     model: String,
     firmware: String,

@@ -2,7 +2,6 @@
 //! written after the form of each program.
 
 use std::fs;
-use std::path::Path;
 
 use likenew_core::facts::LayerKind;
 
