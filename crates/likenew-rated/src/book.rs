@@ -1,5 +1,5 @@
-//! What the files of `catalog/rated` hold, as they are written: products with their drives, cloud volumes, and
-//! reviews of new drives.
+//! What the files of `catalog/rated` hold, as they are written: products with their drives, cloud volumes, reviews of new
+//! drives, and faults of firmware.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub struct Book {
     /// What new drives reached.
     #[serde(default, rename = "review")]
     pub reviews: Vec<Review>,
+    /// Known faults of firmware.
+    #[serde(default, rename = "fault")]
+    pub faults: Vec<FirmwareFault>,
 }
 
 /// How a drive is connected.
@@ -238,8 +241,13 @@ pub struct RatedDrive {
 impl RatedDrive {
     /// Its patterns.
     pub fn patterns(&self) -> impl Iterator<Item = &str> {
-        self.models.split(',').map(str::trim)
+        list(&self.models)
     }
+}
+
+/// What is written with commas between.
+fn list(text: &str) -> impl Iterator<Item = &str> {
+    text.split(',').map(str::trim)
 }
 
 /// As models are compared: lower case, and single spaces where a system writes several or an underscore.
@@ -338,4 +346,42 @@ pub struct Review {
     pub write_q1: Option<f64>,
     /// Address of the text that has the figures.
     pub source: String,
+}
+
+/// What a maker, the kernel or a good report says is wrong with some versions of the firmware of a drive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FirmwareFault {
+    /// Maker and product.
+    pub product: String,
+    /// Patterns of what the system reports as the model, as those of a rated drive.
+    pub models: String,
+    /// Patterns of the versions that have the fault, with commas between. Versions are never compared by their order.
+    pub firmware: String,
+    /// What happens, as one clause in lower case: `it locks itself read-only`.
+    pub happens: String,
+    /// The first version without it; `None` where the source names none.
+    pub fixed: Option<String>,
+    /// Hours with power after which it happens.
+    pub hours: Option<u32>,
+    /// Whether data can be lost.
+    #[serde(default)]
+    pub data_at_risk: bool,
+    /// Whether Linux does without what does not work, so that its users do not meet the fault.
+    #[serde(default)]
+    pub linux_avoids: bool,
+    /// Address of the text that says so.
+    pub source: String,
+}
+
+impl FirmwareFault {
+    /// Its patterns of models.
+    pub fn models(&self) -> impl Iterator<Item = &str> {
+        list(&self.models)
+    }
+
+    /// Its patterns of versions.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        list(&self.firmware)
+    }
 }

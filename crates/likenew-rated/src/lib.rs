@@ -1,8 +1,10 @@
-//! What drives that were sold are rated for, and what is usual for drives of their kind: from `catalog/rated`, where every
-//! figure has a source. It looks up and compares; whether a drive is slow is decided elsewhere.
+//! What drives that were sold are rated for, what is usual for drives of their kind, and which faults their firmware is known
+//! for: from `catalog/rated`, where every figure and every fault has a source. It looks up and compares; whether a drive is slow
+//! is decided elsewhere.
 
 mod book;
 mod class;
+mod firmware;
 #[cfg(test)]
 mod reading;
 mod volume;
@@ -12,8 +14,9 @@ use std::sync::OnceLock;
 use likenew_core::facts::Drive;
 use wildmatch::WildMatch;
 
-pub use book::{Book, Link, Medium, Memory, Product, RatedDrive, Review, Volume};
+pub use book::{Book, FirmwareFault, Link, Medium, Memory, Product, RatedDrive, Review, Volume};
 pub use class::{Class, Figure, Usual, usual, usual_for};
+pub use firmware::{firmware_faults, firmware_faults_of};
 pub use volume::{LimitKind, Limits, volumes};
 
 /// Share by which the capacity that a drive reports may differ from the one it is sold with: overclocked, partly hidden or counted

@@ -2,13 +2,16 @@
 
 use wildmatch::WildMatch;
 
-use crate::book::{Book, Link, Product, RatedDrive, plain};
+use crate::book::{Book, FirmwareFault, Link, Product, RatedDrive, plain};
 
 /// Share by which a rated speed may exceed what its link carries after encoding: makers round.
 const ROUNDING: f64 = 1.02;
 
 /// Letters of a pattern that are not open, at least. Chosen: `ST*LM*` means any notebook disk of a maker.
 const LETTERS: usize = 4;
+
+/// Most words in what a fault of firmware does: a sentence has no more.
+const WORDS: usize = 25;
 
 /// Share by which capacities of two drives under one model have to differ: twice what a reported capacity may be off.
 const ALIKE: f64 = 0.02;
@@ -20,6 +23,7 @@ const ALIKE: f64 = 0.02;
 pub(crate) fn read(files: &[(String, String)]) -> Result<Book, Vec<String>> {
     let (mut book, mut wrong) = (Book::default(), Vec::new());
     let mut places: Vec<(String, usize)> = Vec::new();
+    let mut fault_places: Vec<(String, usize)> = Vec::new();
     for (name, text) in files {
         let part: Book = match toml::from_str(text) {
             Ok(part) => part,
@@ -48,11 +52,16 @@ pub(crate) fn read(files: &[(String, String)]) -> Result<Book, Vec<String>> {
         for (of, _) in sources.filter(|(_, source)| !is_address(source)) {
             wrong.push(format!("{name}:{}: {of} has no source", line_of(&format!("{of:?}"))));
         }
+        let (faults, found) = firmware_faults(name, text, &part.faults);
+        fault_places.extend(faults);
+        wrong.extend(found);
         book.products.extend(part.products);
         book.volumes.extend(part.volumes);
         book.reviews.extend(part.reviews);
+        book.faults.extend(part.faults);
     }
     wrong.extend(twins(&book, &places));
+    wrong.extend(twin_faults(&book.faults, &fault_places));
     if wrong.is_empty() { Ok(book) } else { Err(wrong) }
 }
 
@@ -68,10 +77,7 @@ fn is_address(source: &str) -> bool {
 fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item = String> + 'a {
     let source = drive.source.as_ref().unwrap_or(&product.source);
     let no_source = (!is_address(source)).then(|| format!("{} has no source", drive.models));
-    let open = drive.patterns().find(|pattern| {
-        pattern.starts_with(['*', '?']) || pattern.chars().filter(|of| !"*?".contains(*of)).count() < LETTERS
-    });
-    let open = open.map(|pattern| format!("{pattern:?} has too few letters, and means anything"));
+    let open = open(drive.patterns());
     let (carries, link) = product.link.map_or((u32::MAX, ""), |link| (link.mb_per_s(), link.words()));
     let limit = f64::from(carries) * ROUNDING;
     let needs_link = product.link.is_none() && product.rpm.is_none() && drive.read.is_none();
@@ -90,6 +96,14 @@ fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item
     [no_source, no_link, open, no_size, turns].into_iter().flatten().chain(too_fast)
 }
 
+/// What is wrong with the first pattern of models that means anything.
+fn open<'a>(mut patterns: impl Iterator<Item = &'a str>) -> Option<String> {
+    let pattern = patterns.find(|pattern| {
+        pattern.starts_with(['*', '?']) || pattern.chars().filter(|of| !"*?".contains(*of)).count() < LETTERS
+    })?;
+    Some(format!("{pattern:?} has too few letters, and means anything"))
+}
+
 /// Patterns that mean the drive of another line, too: of the same capacity, or neither with one. A line without a capacity is for
 /// those that no other line has.
 fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
@@ -102,8 +116,7 @@ fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
         .collect();
     let mut found = Vec::new();
     for (line, pattern, _) in &patterns {
-        // What a pattern means is tried with nothing and with something in the place of its `*`.
-        let examples = [pattern.replace('*', "").replace('?', "0"), pattern.replace(['*', '?'], "0")];
+        let examples = examples(pattern);
         for (other, theirs, means) in &patterns {
             let is_as_large = match (lines[*line].gb, lines[*other].gb) {
                 (Some(one), Some(other)) => (one / other - 1.0).abs() < ALIKE,
@@ -117,4 +130,88 @@ fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
         }
     }
     found
+}
+
+/// What a pattern means, with nothing and with something in the place of its `*`.
+fn examples(pattern: &str) -> [String; 2] {
+    [pattern.replace('*', "").replace('?', "0"), pattern.replace(['*', '?'], "0")]
+}
+
+/// The place of each fault of firmware in a file, and what is wrong with them.
+fn firmware_faults(name: &str, text: &str, faults: &[FirmwareFault]) -> (Vec<(String, usize)>, Vec<String>) {
+    let mut wrong = Vec::new();
+    let places: Vec<(String, usize)> = faults
+        .iter()
+        .map(|fault| {
+            let keys = [format!("models = {:?}", fault.models), format!("firmware = {:?}", fault.firmware)];
+            let is_it = |line: &str| keys.iter().all(|key| line.contains(key));
+            let found = text.lines().position(is_it).map(|line| line + 1);
+            if found.is_none() {
+                wrong.push(format!(
+                    "{name}:1: {} is not written on one line as the others are",
+                    fault.product
+                ));
+            }
+            (name.to_owned(), found.unwrap_or(1))
+        })
+        .collect();
+    for (fault, (_, line)) in faults.iter().zip(&places) {
+        wrong.extend(wrong_with(fault).map(|of| format!("{name}:{line}: {}: {of}", fault.product)));
+    }
+    for (pair, (_, line)) in faults.windows(2).zip(places.iter().skip(1)) {
+        if plain(&pair[0].product) > plain(&pair[1].product) {
+            wrong.push(format!("{name}:{line}: {:?} comes before {:?}", pair[1].product, pair[0].product));
+        }
+    }
+    (places, wrong)
+}
+
+/// What is wrong with one fault of firmware.
+fn wrong_with(fault: &FirmwareFault) -> impl Iterator<Item = String> {
+    let no_source = (!is_address(&fault.source)).then(|| "no source".to_owned());
+    let empty = fault.versions().any(str::is_empty).then(|| "an empty version".to_owned());
+    let fixed = fault.fixed.as_deref().map(plain);
+    let still = fault
+        .versions()
+        .find(|version| fixed.as_ref().is_some_and(|fixed| WildMatch::new(&plain(version)).matches(fixed)));
+    let still = still.map(|version| format!("{version:?} is also the version that fixes it"));
+    let mut letters = fault.happens.chars();
+    let is_sentence = letters.next().is_none_or(|letter| letter.is_uppercase())
+        && letters.next().is_none_or(|letter| letter.is_lowercase());
+    let is_clause =
+        !is_sentence && !fault.happens.ends_with('.') && fault.happens.split_whitespace().count() <= WORDS;
+    let no_clause =
+        (!is_clause).then(|| format!("{:?} is no clause of at most {WORDS} words", fault.happens));
+    let hours = fault.hours.map(|hours| format!("{},{:03} hours", hours / 1000, hours % 1000));
+    let no_hours = hours.filter(|hours| !fault.happens.contains(hours));
+    let no_hours = no_hours.map(|hours| format!("{:?} does not say {hours}", fault.happens));
+    let avoided = (fault.linux_avoids && fault.data_at_risk)
+        .then(|| "what Linux avoids puts no data at risk".to_owned());
+    [no_source, empty, open(fault.models()), still, no_clause, no_hours, avoided].into_iter().flatten()
+}
+
+/// Faults of one model and one version, of which there may be one that its owner meets and one that Linux avoids.
+fn twin_faults(faults: &[FirmwareFault], places: &[(String, usize)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, (one, (file, line))) in faults.iter().zip(places).enumerate() {
+        for (other, (their_file, their_line)) in faults.iter().zip(places).take(index) {
+            let is_same = one.linux_avoids == other.linux_avoids
+                && overlap(&one.models().collect::<Vec<_>>(), &other.models().collect::<Vec<_>>())
+                && overlap(&one.versions().collect::<Vec<_>>(), &other.versions().collect::<Vec<_>>());
+            if is_same {
+                let (mine, theirs) = (&one.product, &other.product);
+                found.push(format!("{file}:{line}: {mine} is also {theirs} of {their_file}:{their_line}"));
+            }
+        }
+    }
+    found
+}
+
+/// Whether two lists of patterns mean the same somewhere.
+fn overlap(one: &[&str], other: &[&str]) -> bool {
+    let is_in = |mine: &str, theirs: &str| {
+        let theirs = WildMatch::new(&plain(theirs));
+        examples(&plain(mine)).iter().any(|example| theirs.matches(example))
+    };
+    one.iter().any(|mine| other.iter().any(|theirs| is_in(mine, theirs) || is_in(theirs, mine)))
 }

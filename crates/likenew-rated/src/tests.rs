@@ -11,15 +11,15 @@ const FIGURES: f64 = 0.14;
 const CLASSES: f64 = 0.9;
 
 /// A drive of the census.
-struct Counted {
+pub(crate) struct Counted {
     kind: &'static str,
-    maker: &'static str,
+    pub(crate) maker: &'static str,
     model: &'static str,
     gb: f64,
     drives: u64,
 }
 
-fn census() -> Vec<Counted> {
+pub(crate) fn census() -> Vec<Counted> {
     let rows = include_str!("census.tsv").lines().filter(|line| !line.starts_with('#'));
     rows.map(|row| {
         let cells: Vec<&str> = row.split('\t').collect();
@@ -31,7 +31,7 @@ fn census() -> Vec<Counted> {
 
 impl Counted {
     /// What the system may have reported: the census has the maker in a column of its own, and the capacity as well.
-    fn reported(&self) -> Vec<String> {
+    pub(crate) fn reported(&self) -> Vec<String> {
         let size = if self.gb >= 1000.0 && self.gb % 1000.0 == 0.0 {
             format!("{}TB", self.gb / 1000.0)
         } else {
@@ -128,7 +128,7 @@ fn no_model_of_the_census_is_taken_for_two_drives() {
     }
 }
 
-fn faulty(text: &str) -> Vec<String> {
+pub(crate) fn faulty(text: &str) -> Vec<String> {
     reading::read(&[("catalog/rated/some.toml".to_owned(), text.to_owned())]).unwrap_err()
 }
 

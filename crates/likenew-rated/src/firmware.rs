@@ -1,0 +1,52 @@
+//! Known faults of firmware, by the model and the version that a drive reports.
+
+use std::sync::OnceLock;
+
+use likenew_core::facts::Drive;
+use wildmatch::WildMatch;
+
+use crate::book::{FirmwareFault, plain};
+
+/// A fault with the patterns of what reports it.
+struct Line {
+    fault: &'static FirmwareFault,
+    models: Vec<WildMatch>,
+    versions: Vec<WildMatch>,
+}
+
+/// Every fault, in the order of the file.
+fn lines() -> &'static [Line] {
+    static LINES: OnceLock<Vec<Line>> = OnceLock::new();
+    LINES.get_or_init(|| {
+        let of = |pattern: &str| WildMatch::new(&plain(pattern));
+        let line = |fault: &'static FirmwareFault| Line {
+            fault,
+            models: fault.models().map(of).collect(),
+            versions: fault.versions().map(of).collect(),
+        };
+        crate::book().faults.iter().map(line).collect()
+    })
+}
+
+/// The known faults of this model with this version of its firmware, those first that its owner meets under Linux: at most one
+/// that is met and one that Linux avoids. None where the version is not known.
+pub fn firmware_faults(model: &str, firmware: Option<&str>) -> Vec<&'static FirmwareFault> {
+    let Some(version) = firmware.map(plain).filter(|version| !version.is_empty()) else { return Vec::new() };
+    let model = plain(model);
+    let is_it = |line: &&Line| {
+        line.models.iter().any(|pattern| pattern.matches(&model))
+            && line.versions.iter().any(|pattern| pattern.matches(&version))
+    };
+    let mut found: Vec<_> = lines().iter().filter(is_it).map(|line| line.fault).collect();
+    found.sort_by_key(|fault| fault.linux_avoids);
+    found
+}
+
+/// The known faults of the drive behind these facts; none of a hypervisor's or a cloud's.
+pub fn firmware_faults_of(drive: &Drive) -> Vec<&'static FirmwareFault> {
+    let Some(model) = drive.identity.model.value().filter(|_| drive.is_real()) else { return Vec::new() };
+    firmware_faults(model, drive.identity.firmware.value().map(String::as_str))
+}
+
+#[cfg(test)]
+mod tests;
