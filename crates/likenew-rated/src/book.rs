@@ -360,7 +360,7 @@ pub struct FirmwareFault {
     pub firmware: String,
     /// What happens, as one clause in lower case: `it locks itself read-only`.
     pub happens: String,
-    /// The first version without it; `None` where the source names none.
+    /// A version that does not have it; `None` where the source names none.
     pub fixed: Option<String>,
     /// Hours with power after which it happens.
     pub hours: Option<u32>,
