@@ -118,6 +118,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
             delta: None,
             references: &[],
             normal: &[],
+            firmware_fault: None,
             site: Some(site),
         };
         for cause in ALL {
@@ -165,6 +166,7 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
         delta: None,
         references: &[],
         normal: &[],
+        firmware_fault: None,
         site: Some(site),
     };
     let mut faults = Vec::new();

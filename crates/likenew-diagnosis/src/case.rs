@@ -44,6 +44,8 @@ pub struct Case<'a> {
     pub references: &'a [Reference],
     /// The normal values of its indicators, from a simulated new drive or its baseline; empty if unknown.
     pub normal: &'a [(Indicator, f64)],
+    /// What is known to go wrong with data under its version of the firmware: a clause without a full stop.
+    pub firmware_fault: Option<&'a str>,
     /// The site that fixes would be applied to; absent if no fixes are needed.
     pub site: Option<Site<'a>>,
 }

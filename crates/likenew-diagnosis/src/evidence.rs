@@ -272,7 +272,15 @@ mod tests {
 
     /// A case of which nothing is known.
     fn empty(measurements: &Measurements) -> Case<'_> {
-        Case { measurements, facts: None, delta: None, references: &[], normal: &[], site: None }
+        Case {
+            measurements,
+            facts: None,
+            delta: None,
+            references: &[],
+            normal: &[],
+            firmware_fault: None,
+            site: None,
+        }
     }
 
     fn evidence(cause: &str, id: &str) -> &'static Evidence {

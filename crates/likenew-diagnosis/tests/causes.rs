@@ -164,6 +164,7 @@ impl Target {
             delta: Some(delta),
             references,
             normal: &[],
+            firmware_fault: None,
             site: None,
         })
     }
@@ -395,7 +396,8 @@ fn evidence_reads_as_written() {
         set_to_work(&mut target);
         let Target { measurements, facts, delta, references } = &target;
         let (facts, delta) = (Some(facts), Some(delta));
-        let case = Case { measurements, facts, delta, references, normal: &[], site: None };
+        let case =
+            Case { measurements, facts, delta, references, normal: &[], firmware_fault: None, site: None };
         let found = evidence(&case);
         assert!(found.iter().any(|(of, item)| *of == name && item.sentence == sentence), "{found:#?}");
     }
@@ -420,6 +422,7 @@ fn nothing_is_named_where_nothing_is_wrong() {
         delta: None,
         references: &[],
         normal: &[],
+        firmware_fault: None,
         site: None,
     };
     let nothing = diagnose(&case);
@@ -497,8 +500,15 @@ fn a_file_that_was_just_written_is_in_no_snapshot() {
             facts: Some(facts),
             feasibility: None,
         };
-        let case =
-            Case { measurements, facts: Some(facts), delta: None, references, normal: &[], site: Some(site) };
+        let case = Case {
+            measurements,
+            facts: Some(facts),
+            delta: None,
+            references,
+            normal: &[],
+            firmware_fault: None,
+            site: Some(site),
+        };
         assert_eq!(names(&diagnose(&case)).contains(&"lazy_volume"), is_named, "{age_s} s");
     }
 }
@@ -509,8 +519,15 @@ fn without_facts_less_is_sure_and_nothing_else_is_named() {
         let mut target = target();
         set_to_work(&mut target);
         let Target { measurements, references, .. } = &target;
-        let diagnosis =
-            diagnose(&Case { measurements, facts: None, delta: None, references, normal: &[], site: None });
+        let diagnosis = diagnose(&Case {
+            measurements,
+            facts: None,
+            delta: None,
+            references,
+            normal: &[],
+            firmware_fault: None,
+            site: None,
+        });
         let wrong: Vec<&str> = names(&diagnosis).into_iter().filter(|found| found != name).collect();
         assert!(wrong.is_empty(), "{name} without facts: {wrong:?}");
         assert!(
@@ -626,7 +643,15 @@ fn every_cause_has_a_manual_a_fix_and_a_way_to_check_it() {
     let target = healthy();
     let Target { measurements, facts, delta, references } = &target;
     let site = Some(folder(facts));
-    let case = Case { measurements, facts: Some(facts), delta: Some(delta), references, normal: &[], site };
+    let case = Case {
+        measurements,
+        facts: Some(facts),
+        delta: Some(delta),
+        references,
+        normal: &[],
+        firmware_fault: None,
+        site,
+    };
     for cause in ALL {
         let Cause { name, title, summary, manual, .. } = cause;
         assert!(manual.starts_with("# ") && manual.contains("**Fix:**"), "{name}");
@@ -651,7 +676,15 @@ fn what_the_machine_did_not_say_is_not_asked_again_and_a_virtual_disk_has_no_slo
     target.facts.drives[0].power = Power::default();
     target.facts.drives[0].identity.virtual_by = fact(Some("virtio".to_owned()));
     let Target { measurements, facts, delta, references } = &target;
-    let case = |site, facts| Case { measurements, facts, delta: Some(delta), references, normal: &[], site };
+    let case = |site, facts| Case {
+        measurements,
+        facts,
+        delta: Some(delta),
+        references,
+        normal: &[],
+        firmware_fault: None,
+        site,
+    };
     let asks = |case: &Case<'_>| {
         let all = ALL.iter().flat_map(|cause| hints(case, cause));
         all.filter(|hint| hint.action.id == "facts").count()
@@ -689,6 +722,7 @@ fn commands(name: &str, change: impl Fn(&mut Target)) -> Vec<(String, Option<Str
         delta: None,
         references: &target.references,
         normal: &[],
+        firmware_fault: None,
         site: Some(folder(&target.facts)),
     };
     let actions = actions(&case, by_name(name).unwrap());
@@ -866,6 +900,7 @@ fn what_rewriting_all_data_wears_is_told_where_the_drive_counts_it() {
         delta: None,
         references: &[],
         normal: &[],
+        firmware_fault: None,
         site: Some(site),
     };
     let rewrite = actions(&case, by_name("no_trim").unwrap())
@@ -896,6 +931,7 @@ fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible(
         delta: None,
         references: &[],
         normal: &[],
+        firmware_fault: None,
         site: Some(site),
     };
     let of = |cause: &str| -> Vec<(String, Loss)> {

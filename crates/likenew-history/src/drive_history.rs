@@ -275,7 +275,7 @@ mod tests {
             failed_ios: 0,
             problems: Vec::new(),
         };
-        Check { run, metrics: values.iter().map(metric).collect() }
+        Check { run, metrics: values.iter().map(metric).collect(), health: Vec::new() }
     }
 
     fn reads(values: &[f64], is_virtual: bool) -> DriveHistory {

@@ -7,7 +7,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use likenew_archive::{Archive, DriveSignature, Record};
+use likenew_core::facts::{Drive, Fact};
 use likenew_core::findings::{Findings, Row, Standing, standing};
+use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::Plan;
 use likenew_core::segment::Segment;
 use likenew_restoring::check::{self, CheckOptions, Metric};
@@ -17,7 +19,7 @@ use serde_json::Value;
 use crate::wording;
 
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 5;
+const INDEX_VERSION: u32 = 6;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 
@@ -126,8 +128,40 @@ fn content(mut record: Record) -> Result<RunContent, String> {
         drive,
         problems: findings.filter(|_| plan.procedure == "check").map(problems),
         failed_ios: record.segments.iter().map(Segment::errors).sum(),
-        metrics: findings.map_or_else(Vec::new, |findings| metrics(plan, findings)),
+        metrics: findings.map_or_else(Vec::new, |findings| {
+            metrics(plan, findings).into_iter().chain(health(plan, &record.observations)).collect()
+        }),
     })
+}
+
+/// The table of metrics that has what a drive reports of its health.
+pub(crate) const HEALTH: &str = "health";
+
+/// What the one drive of a check reports of its health at the end.
+fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
+    let facts = observations.iter().rev().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) if plan.procedure == "check" => Some(facts),
+        _ => None,
+    });
+    let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return Vec::new() };
+    let number = |count: &Fact<u64>| count.get().map(|count| count as f64);
+    let Drive { health, counts, .. } = drive;
+    [
+        ("temperature", "°C", health.temperature_c.get()),
+        ("failing", "", health.failing.get().map(|failing| f64::from(u8::from(failing)))),
+        ("endurance_used", "%", health.used_percent.get()),
+        ("media_errors", "", number(&counts.media_errors)),
+        ("power_on", "h", number(&counts.power_on_hours)),
+        ("written", "bytes", number(&counts.lifetime_bytes_written)),
+    ]
+    .into_iter()
+    .filter_map(|(name, unit, value)| {
+        let value = value?;
+        let (source, name, unit) = (HEALTH.to_owned(), name.to_owned(), unit.to_owned());
+        let (low, high, reference, origin, bytes) = (value, value, None, None, None);
+        Some(MetricValue { source, name, unit, value, low, high, reference, origin, bytes })
+    })
+    .collect()
 }
 
 /// In the one form that sorts as text does, if it is a date since 1970.

@@ -80,6 +80,7 @@ const DRIVE_METRIC: &[&str] = &["drive", "device", "host", "metric"];
 const BYTES: &str = "bytes";
 const SECONDS: &str = "seconds";
 const RATIO: &str = "ratio";
+const CELSIUS: &str = "celsius";
 const BYTES_PER_SECOND: &str = "bytes_per_second";
 const OPERATIONS_PER_SECOND: &str = "operations_per_second";
 
@@ -106,6 +107,7 @@ pub(crate) fn families(fleet: &Fleet) -> Vec<Family> {
         Family { samples: damaged, ..empty("history_damaged_runs", None, wording::DAMAGED_RUNS, &["host"]) };
     let mut families = vec![build, damaged, of_attempts(fleet)];
     families.extend(of_drives(fleet));
+    families.extend(of_health(fleet));
     families.push(of_causes(fleet));
     families.extend(METRICS.iter().flat_map(|metric| of_metric(fleet, metric)));
     families.extend(of_changes(fleet));
@@ -174,6 +176,26 @@ fn of_drives(fleet: &Fleet) -> Vec<Family> {
             Some(latest(drive)?.run.failed_ios as f64)
         }),
     ]
+}
+
+/// What a drive reports of its health: the name in the index, the metric, its unit, what it means, and what one of the index is in it.
+const HEALTH: [(&str, &str, Option<&str>, &str, f64); 6] = [
+    ("temperature", "drive_temperature", Some(CELSIUS), wording::TEMPERATURE, 1.0),
+    ("failing", "drive_failing", None, wording::FAILING, 1.0),
+    ("endurance_used", "drive_endurance_used", Some(RATIO), wording::ENDURANCE_USED, 0.01),
+    ("media_errors", "drive_media_errors", None, wording::MEDIA_ERRORS, 1.0),
+    ("power_on", "drive_power_on", Some(SECONDS), wording::POWER_ON, 3600.0),
+    ("written", "drive_written", Some(BYTES), wording::WRITTEN, 1.0),
+];
+
+/// Each number of the health of each drive, at its last check.
+fn of_health(fleet: &Fleet) -> impl Iterator<Item = Family> {
+    HEALTH.into_iter().map(|(name, metric, unit, help, factor)| {
+        each_drive(fleet, empty(metric, unit, help, DRIVE), |drive| {
+            let known = latest(drive)?.health.iter().find(|of| of.name == name)?;
+            Some((Vec::new(), known.value * factor))
+        })
+    })
 }
 
 /// The causes that the last check of each drive found for what is slow.

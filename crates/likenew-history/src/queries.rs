@@ -6,7 +6,7 @@ use sqlx::{AnyConnection, AssertSqlSafe, Row as _};
 use crate::database::History;
 use crate::dialect::Dialect;
 use crate::error::HistoryError;
-use crate::indexed_run::{MetricValue, Problem};
+use crate::indexed_run::{HEALTH, MetricValue, Problem};
 
 /// Checks of one drive in its series: the first, and the latest ones. Chosen: more than two years of weekly checks.
 const CHECKS_MAX: i64 = 120;
@@ -94,6 +94,8 @@ pub struct Check {
     pub run: RunRow,
     /// Its metrics, in the order of its table.
     pub metrics: Vec<MetricValue>,
+    /// What the drive reported of its health at the end.
+    pub health: Vec<MetricValue>,
 }
 
 fn drive_columns(dialect: Dialect) -> String {
@@ -262,7 +264,7 @@ impl History {
                     .collect::<Vec<_>>(),
             );
             let mut checks: Vec<Check> =
-                runs.into_iter().map(|run| Check { run, metrics: Vec::new() }).collect();
+                runs.into_iter().map(|run| Check { run, metrics: Vec::new(), health: Vec::new() }).collect();
             let Some(since) = checks.get(1).or(checks.first()).map(|check| check.run.started_at.clone())
             else {
                 return Ok(checks);
@@ -270,7 +272,8 @@ impl History {
             let first = checks[0].run.name.clone();
             for (run, metric) in check_metrics(connection, dialect, drive, &first, &since).await? {
                 if let Some(check) = checks.iter_mut().find(|check| check.run.name == run) {
-                    check.metrics.push(metric);
+                    let table = if metric.source == HEALTH { &mut check.health } else { &mut check.metrics };
+                    table.push(metric);
                 }
             }
             Ok(checks)
@@ -313,7 +316,7 @@ async fn check_metrics(
     let query = format!(
         "SELECT r.name, m.source, m.name, m.unit, m.value, m.low, m.high, m.reference, m.origin, m.bytes FROM run r \
          JOIN metric m ON m.archive = r.archive AND m.run = r.name WHERE r.archive = $1 AND r.drive = $2 \
-         AND r.procedure = 'check' AND m.source = 'metrics' AND (r.name = $3 OR r.started_at >= {since_date}) \
+         AND r.procedure = 'check' AND m.source IN ('metrics', 'health') AND (r.name = $3 OR r.started_at >= {since_date}) \
          ORDER BY r.started_at, r.name, m.position"
     );
     let rows =

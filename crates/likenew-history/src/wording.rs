@@ -43,6 +43,13 @@ pub(crate) mod metrics {
     pub(crate) const CHECKS: &str = "Completed checks of the drive that are kept";
     pub(crate) const CHECK_TIMESTAMP: &str = "When the last completed check of the drive began";
     pub(crate) const PROBLEM: &str = "Whether the last check found a problem";
+    pub(crate) const TEMPERATURE: &str = "Temperature of the drive at the end of its last check";
+    pub(crate) const FAILING: &str =
+        "1 while the drive itself reports that it is failing, 0 while it does not";
+    pub(crate) const ENDURANCE_USED: &str = "Share of its rated endurance that the drive reports as used";
+    pub(crate) const MEDIA_ERRORS: &str = "Errors of the medium that the drive has counted over its life";
+    pub(crate) const POWER_ON: &str = "Time that the drive was on";
+    pub(crate) const WRITTEN: &str = "Bytes that hosts have written to the drive over its life";
     pub(crate) const CHECK_ERRORS: &str = "I/Os that failed in the last check";
     pub(crate) const CHANGE_RATIO: &str =
         "The metric's level since its last lasting change, over the level before";

@@ -183,6 +183,12 @@ impl<'a> DiagnosedCheck<'a> {
             }),
             references: &self.references,
             normal: &self.normal,
+            firmware_fault: self
+                .kin
+                .fault
+                .as_ref()
+                .filter(|(fault, _)| fault.data_at_risk)
+                .map(|(_, text)| &**text),
             site: Some(self.site),
         }
     }

@@ -14,9 +14,10 @@ use crate::site::add_table;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use likenew_rated::{Class, Figure, of_drive, usual};
+pub(crate) use remarks::faults_met;
 use remarks::{Remark, remarks};
 use wording::{DriveLine, Health, Unusual};
-pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS};
+pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS, firmware_fault, update_firmware};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {

@@ -3,7 +3,11 @@
 
 use likenew_core::facts::{Drive, Facts};
 use likenew_diagnosis::{Metric, Origin, Reference};
-use likenew_rated::{Class, Figure, LimitKind, Limits, Rated, Usual, of_drive, usual, usual_for, volumes};
+use likenew_rated::{
+    Class, Figure, FirmwareFault, LimitKind, Limits, Rated, Usual, of_drive, usual, usual_for, volumes,
+};
+
+use crate::facts::{faults_met, firmware_fault};
 
 /// Share of a rated speed of a hard disk from which it is healthy: it is rated on its outer tracks, and the inner ones hold half as
 /// much. Less than half, because files are not in one piece.
@@ -38,6 +42,8 @@ pub(crate) struct Kin {
     pub(crate) usual: Vec<(Metric, Usual)>,
     /// What it may be limited to, if it is a volume of a cloud.
     pub(crate) volumes: Vec<Limits>,
+    /// A known fault of its firmware, and what is said of it.
+    pub(crate) fault: Option<(&'static FirmwareFault, String)>,
 }
 
 const FIGURES: [(Metric, Figure); 4] = [
@@ -65,6 +71,10 @@ impl Kin {
             rated: of_drive(drive),
             usual: FIGURES.into_iter().filter_map(of).collect(),
             volumes: Vec::new(),
+            fault: faults_met(drive).next().map(|fault| {
+                let version = drive.identity.firmware.value().map_or("", String::as_str);
+                (fault, firmware_fault(fault, version, fault.hours.and(drive.counts.power_on_hours.get())))
+            }),
         }
     }
 

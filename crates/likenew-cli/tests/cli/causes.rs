@@ -286,6 +286,7 @@ fn with_case<T>(machine: &Machine, bad: bool, look: impl FnOnce(&Case<'_>) -> T)
         delta: delta.as_ref(),
         references: &references,
         normal: &[],
+        firmware_fault: None,
         site: Some(site),
     })
 }

@@ -12,6 +12,9 @@ pub(super) static CAUSE: Cause = Cause {
     prior: -2.5,
     explains: &[&[NewDataFaster, Stalls, SlowRegions, Uneven, Errors], SLOW],
     evidence: &[fact("known_bug", 6.0, -3.0, |case| {
+        if let Some(fault) = case.firmware_fault {
+            return Some((true, format!("{fault}.")));
+        }
         let warning = case.drive()?.database.warning.value()?;
         let text = match warning {
             Some(text) => format!("The smartmontools database warns: {}.", text.trim_end_matches('.')),

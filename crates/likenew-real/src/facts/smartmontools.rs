@@ -766,16 +766,16 @@ mod tests {
     fn the_users_copy_is_asked() {
         let root = tempfile::tempdir().unwrap();
         let roots = Roots::at(root.path());
-        let none = database(&roots, Some("MKR30EZ"), None);
+        let none = Databases::read(&roots).of(Some("MKR30EZ"), None);
         assert!(none.family.reason().unwrap().contains("not installed"));
         let folder = root.path().join("usr/share/smartmontools");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("drivedb.h"), TEXT).unwrap();
-        let known = database(&roots, Some("MKR30EZ"), None);
+        let known = Databases::read(&roots).of(Some("MKR30EZ"), None);
         assert_eq!((known.shingled.get(), known.warning.value()), (Some(true), Some(&None)));
-        let warned = database(&roots, Some("M4-CT128M4SSD1"), Some("0002"));
+        let warned = Databases::read(&roots).of(Some("M4-CT128M4SSD1"), Some("0002"));
         assert!(warned.warning.value().unwrap().as_ref().unwrap().contains("may hang"));
-        let other = database(&roots, Some("Something"), None);
+        let other = Databases::read(&roots).of(Some("Something"), None);
         assert_eq!((other.family.value(), other.shingled.get()), (Some(&None), None));
     }
 
@@ -801,7 +801,7 @@ mod tests {
             assert!(Regex::new(&format!("^(?:{pattern})$")).is_ok(), "{pattern}");
         }
         let known = |model: &str, firmware: &str| {
-            let known = database(&roots, Some(model), Some(firmware));
+            let known = Databases::read(&roots).of(Some(model), Some(firmware));
             let family = known.family.value().unwrap().clone().unwrap_or_default();
             (family, known.warning.value().unwrap().clone().unwrap_or_default(), known.shingled.get())
         };

@@ -12,7 +12,7 @@ use likenew_diagnosis::{
 
 use likenew_stats::peers::AmongPeers;
 
-use crate::facts::{HEALTH, failing_drives};
+use crate::facts::{HEALTH, failing_drives, update_firmware};
 use crate::kin::Kin;
 
 use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
@@ -98,6 +98,7 @@ impl Answers<'_> {
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
         answers.extend(self.peers());
+        answers.extend(self.known_fault());
         answers.extend(self.volume_limits());
         answers.extend(self.places_of_disk());
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
@@ -519,6 +520,14 @@ impl Answers<'_> {
         wording::peers(&places)
     }
 
+    /// A known fault of its firmware that endangers no data; one that does is a cause.
+    fn known_fault(&self) -> Option<Answer> {
+        // Of outputs every remark is listed.
+        let fault = self.kin.fault.as_ref().filter(|_| !self.options.from_outputs);
+        let (fault, text) = fault.filter(|(fault, _)| !fault.data_at_risk)?;
+        Some(Answer::info(wording::FIRMWARE, "Firmware", text.clone()).action(update_firmware(fault)))
+    }
+
     /// What a cloud volume of this size is limited to by its type, which no system reports.
     fn volume_limits(&self) -> Option<Answer> {
         let limits = &self.kin.volumes;
@@ -586,6 +595,7 @@ impl Answers<'_> {
         listed.push(wording::COMPARED_WITH.to_owned());
         listed.extend((!self.kin.volumes.is_empty()).then(|| wording::VOLUME_LIMITS.to_owned()));
         listed.extend((!self.options.peers.is_empty()).then(|| wording::PEERS.to_owned()));
+        listed.push(wording::FIRMWARE.to_owned());
         listed.push(wording::MEASURED_AT.to_owned());
         let table = self.table();
         Overview { lead: Lead::Summary, answers: listed, table, series: None }
@@ -704,6 +714,7 @@ mod tests {
             delta: None,
             references: &references,
             normal: &[],
+            firmware_fault: None,
             site: Some(site),
         };
         let answers = Answers {

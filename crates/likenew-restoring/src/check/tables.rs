@@ -312,6 +312,7 @@ mod tests {
             delta: None,
             references: &references,
             normal: &[],
+            firmware_fault: None,
             site: None,
         };
         let mut findings = Findings::default();

@@ -78,6 +78,9 @@ fn share_text(share: Measured) -> String {
     format!("about {}", Share((share.value / digit).round() * digit))
 }
 
+/// The name of the answer about a known fault.
+pub(super) const FIRMWARE: &str = "firmware_fault";
+
 /// The command that checks outputs of programs.
 pub(super) const CHECK_OUTPUTS: &str = "likenew check --from FILES";
 

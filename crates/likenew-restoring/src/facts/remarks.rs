@@ -4,6 +4,7 @@ use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Lay
 use likenew_core::findings::Action;
 use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
+use likenew_rated::{FirmwareFault, firmware_faults_of};
 use serde::Serialize;
 
 use super::wording::{self, Limit};
@@ -247,6 +248,15 @@ fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         let warning = warning.split_whitespace().collect::<Vec<_>>().join(" ");
         all.push(remark(name, wording::database_warning(&warning)));
     }
+    for fault in faults_met(drive) {
+        let version = drive.identity.firmware.value().map_or("", String::as_str);
+        let hours = fault.hours.and(drive.counts.power_on_hours.get());
+        let action = wording::update_firmware(fault);
+        all.push(Remark {
+            action: Some(action),
+            ..remark(name, wording::firmware_fault(fault, version, hours))
+        });
+    }
     if drive.database.shingled.get() == Some(true) {
         all.push(remark(name, wording::shingled()));
     }
@@ -258,6 +268,11 @@ fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     if read.saturating_add(written) >= OTHERS_BYTES_PER_S {
         all.push(remark(name, wording::other_io(read, written)));
     }
+}
+
+/// Known faults of its firmware that its owner meets.
+pub(crate) fn faults_met(drive: &Drive) -> impl Iterator<Item = &'static FirmwareFault> + use<> {
+    firmware_faults_of(drive).into_iter().filter(|fault| !fault.linux_avoids)
 }
 
 #[cfg(test)]
@@ -348,6 +363,23 @@ mod tests {
         assert!(remark.words.starts_with("supports TRIM (UNMAP)"), "{}", remark.words);
         let command = remark.action.as_ref().and_then(|action| action.command.clone()).unwrap();
         assert!(command.starts_with("echo RULE | sudo tee -a /etc/udev/rules.d/"), "{command}");
+    }
+
+    #[test]
+    fn a_known_fault_of_this_version_is_said_with_what_mends_it_and_no_other_version_is_accused() {
+        let of = |model: &str, version: &str, hours| {
+            let mut drive = Drive { kind: DriveKind::Sata, ..Drive::default() };
+            drive.identity.model = fact(model.to_owned());
+            drive.identity.firmware = fact(version.to_owned());
+            drive.counts.power_on_hours = fact(hours);
+            words(drive)
+        };
+        let [said] = &of("Samsung SSD 840 EVO 250GB", "EXT0BB6Q", 100)[..] else { panic!("one fault") };
+        assert!(said.contains("old data") && said.ends_with("EXT0DB6Q mends it"), "{said}");
+        let [said] = &of("M4-CT128M4SSD2", "0009", 4_900)[..] else { panic!("one fault") };
+        assert!(said.contains("5,184 hours") && said.contains("on for 4,900 hours"), "{said}");
+        assert_eq!(of("Samsung SSD 840 EVO 250GB", "EXT0DB6Q", 100), [""; 0]);
+        assert_eq!(of("Samsung SSD 860 EVO 1TB", "RVT02B6Q", 100), [""; 0], "Linux avoids it");
     }
 
     #[test]

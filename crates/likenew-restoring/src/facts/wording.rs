@@ -5,7 +5,7 @@ use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
 use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::wording::{count, list};
-use likenew_rated::{Link, Medium, Memory, Rated, Usual};
+use likenew_rated::{FirmwareFault, Link, Medium, Memory, Rated, Usual};
 
 // What it is for, and what it writes
 
@@ -328,6 +328,20 @@ pub(super) fn in_kernel_log(times: u64, what: &str) -> String {
 
 pub(super) fn database_warning(warning: &str) -> String {
     format!("the smartmontools database warns: {}", warning.trim_end_matches('.'))
+}
+
+/// `hours` that it was on, where the fault comes after so many.
+pub(crate) fn firmware_fault(fault: &FirmwareFault, version: &str, hours: Option<u64>) -> String {
+    let hours = hours.map_or(String::new(), |hours| format!(" (it was on for {})", count(hours, "hour")));
+    let mended = fault.fixed.as_ref().map_or(String::new(), |fixed| format!("; {fixed} mends it"));
+    format!("firmware {version} is known to be faulty: {}{hours}{mended}", fault.happens)
+}
+
+pub(crate) fn update_firmware(fault: &FirmwareFault) -> Action {
+    let backup = if fault.data_at_risk { "Back up, then update" } else { "Update" };
+    let text =
+        format!("{backup} the firmware with fwupd or the manufacturer's tool (source: {})", fault.source);
+    Action::new("update_firmware", text).command("fwupdmgr get-updates")
 }
 
 pub(super) fn shingled() -> String {
