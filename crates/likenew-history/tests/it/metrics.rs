@@ -55,7 +55,10 @@ fn check(day: usize, read: f64, standing: &str) -> Check {
         metric("sequential_read", "bytes/s", read, Some(200e6)),
         metric("random_read", "1/s", 5_000.0, None),
     ];
-    Check { run, metrics }
+    let health = [("temperature", 41.0), ("failing", 0.0), ("endurance_used", 12.0), ("power_on", 100.0)];
+    let health =
+        health.map(|(name, value)| MetricValue { source: "health".into(), ..metric(name, "", value, None) });
+    Check { run, metrics, health: health.into() }
 }
 
 /// Checks of which the last three are slower.
@@ -86,6 +89,10 @@ fn a_drive_has_its_state_its_metrics_and_its_last_change() {
         ("likenew_drive_check_timestamp_seconds", "", "1773050400.5"),
         ("likenew_drive_problem", "", "1.0"),
         ("likenew_drive_check_errors", "", "3.0"),
+        ("likenew_drive_temperature_celsius", "", "41.0"),
+        ("likenew_drive_failing", "", "0.0"),
+        ("likenew_drive_endurance_used_ratio", "", "0.12"),
+        ("likenew_drive_power_on_seconds", "", "360000.0"),
         ("likenew_drive_sequential_read_bytes_per_second", "", "50000000.0"),
         ("likenew_drive_sequential_read_low_bytes_per_second", "", "49000000.0"),
         ("likenew_drive_sequential_read_high_bytes_per_second", "", "51000000.0"),
