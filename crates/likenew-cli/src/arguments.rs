@@ -221,6 +221,9 @@ pub(crate) struct Output {
     /// Write the report as JSON; - writes it to standard output
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
+    /// Write each table as TABLE.csv into a folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) csv: Option<PathBuf>,
     /// Use color
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
@@ -521,12 +524,13 @@ mod tests {
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
         // each time.
-        const TYPED_AGAIN: [&str; 12] = [
+        const TYPED_AGAIN: [&str; 13] = [
             "consent",
             "destroy",
             "yes",
             "json",
             "html",
+            "csv",
             "details",
             "quiet",
             "markdown",

@@ -16,6 +16,7 @@ use likenew_core::procedure::Plan;
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_history::metrics::Attempt;
+use likenew_report::csv::csv;
 use likenew_report::document::{COMPARISON, Document, SCHEMA};
 use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
@@ -138,7 +139,8 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// # Errors
 /// As for [`output_file::check`].
 pub(crate) fn check_files(output: &Output) -> Result<()> {
-    [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))
+    [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))?;
+    output.csv.as_deref().map_or(Ok(()), output_file::create_folder)
 }
 
 /// Refuses a file that cannot be written; `-` is standard output.
@@ -161,6 +163,12 @@ fn put_files(
     }
     if let Some(path) = &output.json {
         write_to(path, &json(json_documents, list)?)?;
+    }
+    if let Some(folder) = &output.csv {
+        output_file::create_folder(folder)?;
+        for (name, text) in csv(documents.shown()) {
+            output_file::write(&folder.join(format!("{name}.csv")), &text)?;
+        }
     }
     Ok(())
 }
@@ -420,6 +428,7 @@ mod tests {
             details: false,
             quiet: false,
             markdown: false,
+            csv: None,
             html: None,
             json: Some(json.to_owned()),
             color: ColorChoice::Never,

@@ -35,6 +35,14 @@ pub(crate) fn check(path: &Path) -> Result<()> {
     if folder.is_dir() { Ok(()) } else { Err(Failure::Usage(wording::no_folder_for(path, folder))) }
 }
 
+/// Makes a folder, where it is not there yet.
+///
+/// # Errors
+/// Something else is there, or it cannot be made.
+pub(crate) fn create_folder(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|error| Failure::Usage(wording::could_not_make(path, &error)))
+}
+
 /// Puts a text into a file.
 ///
 /// # Errors

@@ -13,6 +13,7 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::input::nearest;
+use likenew_core::lab_error::system_reason;
 use likenew_core::quantity::{Factor, Offset, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number};
@@ -705,6 +706,10 @@ pub(crate) fn no_such_page(topic: &str, near: Option<&str>) -> String {
 }
 
 // ---- fio ----
+
+pub(crate) fn could_not_make(folder: &Path, error: &std::io::Error) -> String {
+    format!("could not make the folder {}: {}", folder.display(), system_reason(error))
+}
 
 pub(crate) fn nothing_recognized(names: &str) -> String {
     format!(

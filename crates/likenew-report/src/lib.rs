@@ -7,6 +7,7 @@
 
 mod column;
 mod compare;
+pub mod csv;
 pub mod document;
 pub mod embedded_samples;
 pub mod html;
