@@ -37,17 +37,7 @@ impl PrintedFacts {
     /// # Errors
     /// A file cannot be read, or in none of them is anything that is read.
     pub(crate) fn read(paths: &[PathBuf]) -> Result<Self> {
-        let mut texts = Vec::new();
-        for path in paths {
-            if path.is_dir() {
-                add_folder(path, 0, &mut texts)?;
-            } else {
-                texts.push(PrintedText { name: display_name(path), text: read_text(path, input::OUTPUT)? });
-            }
-        }
-        if texts.iter().map(|of| of.text.len()).sum::<usize>() > BYTES_MAX {
-            return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
-        }
+        let texts = texts(paths)?;
         let mut facts = reported(&texts);
         let mut measured: Vec<MeasuredOption> = Vec::new();
         for of in &texts {
@@ -65,6 +55,25 @@ impl PrintedFacts {
         }
         Ok(Self { name: names(paths), facts, measured })
     }
+}
+
+/// Files, folders of files, and standard input for `-`, as texts.
+///
+/// # Errors
+/// A file cannot be read, or there are too many.
+pub(crate) fn texts(paths: &[PathBuf]) -> Result<Vec<PrintedText>> {
+    let mut texts = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            add_folder(path, 0, &mut texts)?;
+        } else {
+            texts.push(PrintedText { name: display_name(path), text: read_text(path, input::OUTPUT)? });
+        }
+    }
+    if texts.iter().map(|of| of.text.len()).sum::<usize>() > BYTES_MAX {
+        return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
+    }
+    Ok(texts)
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -123,13 +132,13 @@ pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
     text().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }
 
-/// Programs that may have measured the memory of the machine.
-const THROUGH_CACHE: [&str; 3] = ["dd", "ioping", "sysbench"];
+/// Programs that may have measured the memory of the machine, and outputs that do not say whether the I/O was sequential.
+const UNTOLD: [&str; 6] = ["dd", "ioping", "sysbench", "iozone", "fio (terse)", "fio (log)"];
 
 /// Speeds of the drive that a text has.
 fn speeds(of: &PrintedText) -> Vec<MeasuredOption> {
     let Ok(imported) = likenew_fio::import_any(&of.text, &of.name) else { return Vec::new() };
-    if THROUGH_CACHE.contains(&&*imported.identity.engine) {
+    if UNTOLD.iter().any(|of| imported.identity.engine.starts_with(of)) {
         return Vec::new();
     }
     let mut speeds: Vec<MeasuredOption> = Vec::new();

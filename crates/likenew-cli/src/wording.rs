@@ -711,6 +711,12 @@ pub(crate) fn could_not_make(folder: &Path, error: &std::io::Error) -> String {
     format!("could not make the folder {}: {}", folder.display(), system_reason(error))
 }
 
+pub(crate) const NO_RESULTS: &str = "no file in it is a result of a speed test that is read";
+
+pub(crate) fn no_results_in(files: &[&str]) -> String {
+    format!("No result that is read is in {}.", files.join(", "))
+}
+
 pub(crate) fn nothing_recognized(names: &str) -> String {
     format!(
         "nothing in {names} is an output that is read: give what smartctl -x, nvme smart-log, lsblk -O -J, dmesg, fio and others \

@@ -181,6 +181,9 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     if path.is_file() || named == "-" {
         return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?)));
     }
+    if path.is_dir() {
+        return Ok(NamedRun::OfFio(Box::new(fio::printed_folder(&path)?)));
+    }
     let mut index = history::open(&command.place, archive)?;
     history::update(&mut index)?;
     let found = history::find(&mut index, named)?;

@@ -270,4 +270,19 @@ fn what_other_programs_print_is_compared() {
     sandbox.run(&["compare", "notes.txt", "dd.txt"]).code(2).says("notes.txt was not imported");
     let details = sandbox.run(&["compare", "dd.txt", "dd.txt", "--details"]).code(0).stdout();
     assert!(details.contains("does not say whether it read or wrote"), "{details}");
+
+    for (folder, write) in [("old", "81.520"), ("new", "480.001")] {
+        std::fs::create_dir(sandbox.work().join(folder)).unwrap();
+        put(&format!("{folder}/mark.txt"), &mark(write));
+        put(
+            &format!("{folder}/read.txt"),
+            " Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec\n",
+        );
+        put(&format!("{folder}/notes.txt"), "it was slow\n");
+    }
+    let folders = sandbox.run(&["compare", "old", "new", "--details"]).code(0).stdout();
+    assert!(folders.contains("buffered disk reads") && folders.contains("SEQ1M Q8T1 write"), "{folders}");
+    assert!(folders.contains("No result that is read is in old/notes.txt"), "{folders}");
+    std::fs::create_dir(sandbox.work().join("empty")).unwrap();
+    sandbox.run(&["compare", "old", "empty"]).code(2).says("no file in it is a result");
 }

@@ -116,14 +116,14 @@ fn the_database_of_another_program_stays_as_it_was() {
 #[test]
 fn each_table_is_a_file_for_a_spreadsheet() {
     let sandbox = Sandbox::new();
-    let bench = ["bench", "sim:tiny-flash", "sim:tiny-flash?state=used", "--no-archive", "--csv"];
-    sandbox.run(&[&bench[..], &["tables"]].concat()).code(0);
-    let text = fs::read_to_string(sandbox.work().join("tables/results.csv")).unwrap();
+    let check = ["check", "sim:tiny-flash", "sim:tiny-flash?state=used", "--no-archive", "--csv"];
+    sandbox.run(&[&check[..], &["tables"]].concat()).code(10);
+    let text = fs::read_to_string(sandbox.work().join("tables/metrics.csv")).unwrap();
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("target,"), "{text}");
     assert!(lines.clone().any(|line| line.starts_with("sim:tiny-flash,")), "{text}");
     assert!(lines.any(|line| line.starts_with("sim:tiny-flash?state=used,")), "{text}");
     fs::write(sandbox.work().join("file"), "").unwrap();
-    sandbox.run(&[&bench[..], &["file"]].concat()).code(2);
+    sandbox.run(&[&check[..], &["file"]].concat()).code(2);
     assert_eq!(fs::read(sandbox.work().join("file")).unwrap(), b"");
 }

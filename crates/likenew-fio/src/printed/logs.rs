@@ -113,7 +113,7 @@ pub(super) fn read(text: &str, file_name: &str) -> Result<Option<Import>, Import
     };
     let is_value_alone = is_mean && lines.iter().all(|line| line.block == 0);
     let caveats = wording::log(kind, is_value_alone, &unread_lines);
-    Ok(Some(import_of(&named["name"], "fio", caveats, vec![segment])))
+    Ok(Some(import_of(&named["name"], "fio (log)", caveats, vec![segment])))
 }
 
 /// Milliseconds: lines of one moment can be written in another order; jobs that share a log begin anew.

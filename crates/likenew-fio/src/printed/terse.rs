@@ -23,12 +23,15 @@ const FIELDS: usize = TOTAL + 9;
 /// Version 5 adds the samples of that, and the same of IOPS.
 const FIELDS_VERSION_5: usize = FIELDS + 6;
 
+/// What measured; terse output does not say how.
+const ENGINE: &str = "fio (terse)";
+
 /// All lines of fio's terse output, with whatever else was printed; `None` where there is none.
 pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
     // Version 2 does not say which fio wrote it.
     static LINE: LazyLock<Regex> =
         LazyLock::new(|| pattern(r"(?:^|\s)(?:(?<version>[345]);(?<fio>fio-[^;]*)|2);(?<rest>.*%=.*)$"));
-    let (mut jobs, mut engine) = (Vec::new(), "fio".to_owned());
+    let (mut jobs, mut engine) = (Vec::new(), ENGINE.to_owned());
     for (index, line) in text.lines().enumerate() {
         let Some(found) = LINE.captures(line) else { continue };
         let version = found.name("version").map_or("2", |version| version.as_str());
@@ -36,7 +39,7 @@ pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
         let malformed = ImportError::Line { line: index + 1, reason: wording::TERSE_FIELDS };
         jobs.push(job(version, &fields).ok_or(malformed)?);
         if let Some(fio) = found.name("fio") {
-            engine = fio.as_str().replacen('-', " ", 1);
+            engine = format!("{ENGINE} {}", fio.as_str().trim_start_matches("fio-"));
         }
     }
     if jobs.is_empty() {
@@ -199,7 +202,7 @@ mod tests {
         let imported = read(&format!("fio: a warning\n\n{line}\n{VERSION_3}Run status\n")).unwrap().unwrap();
         let names: Vec<&str> =
             imported.segments.iter().map(|segment| segment.workload.name.as_str()).collect();
-        assert_eq!((names, &*imported.identity.engine), (vec!["a; b", "terse"], "fio 3.33"));
+        assert_eq!((names, &*imported.identity.engine), (vec!["a; b", "terse"], "fio (terse) 3.33"));
         assert!(imported.identity.caveats.iter().any(|caveat| caveat.contains("terse output")));
         assert_eq!(read("2;3;4\n3;hello").unwrap(), None);
     }

@@ -14,11 +14,12 @@ use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_fio::JOBS_JOIN;
 use likenew_procedures::all::{from_plan, judge};
+use likenew_real::facts::reported::PrintedText;
 
 use super::ImportFio;
 use crate::exit::{Exit, Failure, Result};
 use crate::plan_file::{read_plan, workload_options};
-use crate::printed::{display_name, read_text};
+use crate::printed::{display_name, read_text, texts};
 use crate::run_report::RunReport;
 use crate::wording;
 
@@ -63,6 +64,44 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
     likenew_fio::import_any(&text, &display_name(file)).map_err(|error| refused(file, error))
+}
+
+/// What programs measured whose results are files of a folder, as one run.
+pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::Import> {
+    let texts = texts(&[folder.to_owned()])?;
+    let (mut results, mut others): (Vec<(&PrintedText, likenew_fio::Import)>, Vec<&str>) = Default::default();
+    for of in &texts {
+        match likenew_fio::import_any(&of.text, &of.name) {
+            Ok(result) => results.push((of, result)),
+            Err(_) => others.push(&of.name),
+        }
+    }
+    let mut names: Vec<&str> = Vec::new();
+    let segments = results.iter().flat_map(|(_, result)| &result.segments);
+    let is_unique = segments.map(|segment| &*segment.workload.name).all(|name| {
+        let is_new = !names.contains(&name);
+        names.push(name);
+        is_new
+    });
+    for (of, result) in results.iter_mut().filter(|_| !is_unique) {
+        let file = Path::new(&of.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        for segment in &mut result.segments {
+            segment.workload.name = format!("{file}: {}", segment.workload.name);
+        }
+    }
+    let joined = results.into_iter().map(|(_, result)| result).reduce(|mut all, next| {
+        all.segments.extend(next.segments);
+        all.geometry.writable |= next.geometry.writable;
+        all.identity.caveats.extend(next.identity.caveats);
+        all.identity.caveats.dedup();
+        all
+    });
+    let mut joined = joined.ok_or_else(|| refused(folder, wording::NO_RESULTS))?;
+    joined.identity.name = folder.display().to_string();
+    if !others.is_empty() {
+        joined.identity.caveats.push(wording::no_results_in(&others));
+    }
+    Ok(joined)
 }
 
 /// What fio measured, of this target if it is not the file that fio names.
