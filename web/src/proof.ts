@@ -255,6 +255,8 @@ const LATENCIES: [string, string][] = [
   ["latency_ns_mean", "ns"],
   ["latency_ns_p50", "ns"],
   ["latency_ns_p99", "ns"],
+  ["latency_ns_p999", "ns"],
+  ["latency_ns_p9999", "ns"],
   ["latency_ns_max", "ns"],
 ];
 

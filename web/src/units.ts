@@ -84,7 +84,7 @@ export function spellRound(value: number, unit: string): string {
 
 /** Name and unit of a column, from its key: the unit is one of its words. */
 export function heading(key: string): { text: string; unit: string } {
-  const words = key.split("_");
+  const words = key.split("_").map((word) => word.replace(/^p99(9+)$/, "p99.$1"));
   for (const { unitWords, unit, shown, alone } of UNIT_WORDS) {
     const at = lastIndexOf(words, unitWords);
     if (at < 0) continue;

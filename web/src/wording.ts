@@ -153,6 +153,8 @@ export const LATENCY_NAMES: Record<string, string> = {
   latency_ns_mean: "mean latency",
   latency_ns_p50: "p50",
   latency_ns_p99: "p99",
+  latency_ns_p999: "p99.9",
+  latency_ns_p9999: "p99.99",
   latency_ns_max: "max",
 };
 

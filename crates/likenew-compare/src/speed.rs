@@ -43,7 +43,7 @@ const TABLES: [SpeedTable; 11] = [
     measured("levels", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("compressibility", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("fit", "throughput_bytes_per_s", "throughput_bytes_per_s_low", "throughput_bytes_per_s_high"),
-    measured("workloads", "bytes_per_s", "", ""),
+    measured("workloads", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("applications", "score", "score_low", "score_high"),
     sampled("files", "bytes_per_s"),
     sampled("curve", "bytes_per_s"),

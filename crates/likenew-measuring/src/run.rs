@@ -13,11 +13,13 @@ use likenew_core::units::{Nanos, size_text};
 use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
+use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{Columns as _, LatencyColumns};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
+use likenew_stats::interval::{CONFIDENCE_95, window_interval};
 pub use wording::DESCRIPTOR;
 use wording::{OpSpeed, TableRow, WorkloadSpeed};
 
@@ -144,6 +146,18 @@ fn per_second(segment: &Segment, events: u64) -> Option<f64> {
     is_measured.then(|| events as f64 / elapsed.as_secs_f64())
 }
 
+/// Bytes a second, with the interval that the seconds of a workload of one kind give.
+fn speed_of(segment: &Segment, tally: &Tally) -> Option<Estimate> {
+    let value = per_second(segment, tally.bytes)?;
+    let mut seconds: Vec<f64> =
+        speed_over_time(segment, segment.started_at).iter().map(|[_, speed]| *speed).collect();
+    // The last is no whole one.
+    seconds.pop();
+    let is_one = segment.tallies.iter().filter(|other| other.bytes > 0).count() == 1;
+    let interval = if is_one { window_interval(&seconds, CONFIDENCE_95) } else { None };
+    Some(Estimate { value, interval }.not_negative())
+}
+
 fn rows(segment: &Segment) -> Vec<Row> {
     let is_measured = segment.measurement_error().is_none();
     let rows = segment.tallies.iter().map(|tally| {
@@ -154,7 +168,7 @@ fn rows(segment: &Segment) -> Vec<Row> {
             .with("op", tally.op)
             .with("ios", tally.ios)
             .with("bytes", tally.bytes)
-            .with("bytes_per_s", per_second(segment, tally.bytes))
+            .with_estimate("bytes_per_s", speed_of(segment, tally))
             .with("iops", per_second(segment, tally.done_ios()))
             .with_latency(latency)
             .with("errors", tally.errors + tally.short)

@@ -42,15 +42,16 @@ pub trait Columns: Sized {
             .with(&format!("{name}_high"), estimate.and_then(|estimate| estimate.high()))
     }
 
-    /// Mean, median, p99 and maximum of latencies.
+    /// Mean, percentiles and maximum of latencies.
     #[must_use]
     fn with_latency(self, latency: impl Into<LatencyColumns>) -> Self {
-        let LatencyColumns { latency_ns_mean, latency_ns_p50, latency_ns_p99, latency_ns_max } =
-            latency.into();
-        self.with("latency_ns_mean", latency_ns_mean)
-            .with("latency_ns_p50", latency_ns_p50)
-            .with("latency_ns_p99", latency_ns_p99)
-            .with("latency_ns_max", latency_ns_max)
+        let latency: LatencyColumns = latency.into();
+        self.with("latency_ns_mean", latency.latency_ns_mean)
+            .with("latency_ns_p50", latency.latency_ns_p50)
+            .with("latency_ns_p99", latency.latency_ns_p99)
+            .with("latency_ns_p999", latency.latency_ns_p999)
+            .with("latency_ns_p9999", latency.latency_ns_p9999)
+            .with("latency_ns_max", latency.latency_ns_max)
     }
 
     /// Speed and latencies of one pass.
@@ -85,6 +86,10 @@ pub struct LatencyColumns {
     pub latency_ns_p50: Option<u64>,
     /// The 99th percentile.
     pub latency_ns_p99: Option<u64>,
+    /// The 99.9th percentile, of a thousand I/Os or more.
+    pub latency_ns_p999: Option<u64>,
+    /// The 99.99th percentile, of ten thousand I/Os or more.
+    pub latency_ns_p9999: Option<u64>,
     /// The longest.
     pub latency_ns_max: Option<u64>,
 }
@@ -92,11 +97,16 @@ pub struct LatencyColumns {
 impl From<&Tally> for LatencyColumns {
     fn from(tally: &Tally) -> Self {
         let spread = (tally.latency.count() > 0 || tally.ios == 0).then_some(&tally.latency);
+        let of_many = |least: u64, share: f64| {
+            spread.filter(|latency| latency.count() >= least).map(|latency| latency.quantile(share).0)
+        };
         let known = spread.is_some() || tally.latency_ns_sum > 0;
         Self {
             latency_ns_mean: known.then(|| tally.latency_ns_mean()),
             latency_ns_p50: spread.map(|latency| latency.quantile(0.5).0),
             latency_ns_p99: spread.map(|latency| latency.quantile(0.99).0),
+            latency_ns_p999: of_many(1_000, 0.999),
+            latency_ns_p9999: of_many(10_000, 0.9999),
             latency_ns_max: spread.map(|latency| latency.max().0),
         }
     }

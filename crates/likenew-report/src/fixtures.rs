@@ -96,7 +96,8 @@ fn result(test: &str, op: &str, speed: f64) -> Row {
     row(json!({
         "test": test, "op": op, "bytes_per_s": speed, "iops": speed / 4096.0,
         "latency_ns_mean": latency_ns, "latency_ns_p50": (latency_ns * 0.9) as u64,
-        "latency_ns_p99": (latency_ns * 4.0) as u64, "latency_ns_max": (latency_ns * 60.0) as u64,
+        "latency_ns_p99": (latency_ns * 4.0) as u64, "latency_ns_p999": (latency_ns * 9.0) as u64,
+        "latency_ns_p9999": (latency_ns * 25.0) as u64, "latency_ns_max": (latency_ns * 60.0) as u64,
         "bytes_per_s_low": speed * 0.99, "bytes_per_s_high": speed * 1.01,
     }))
 }

@@ -88,7 +88,7 @@ impl Unit {
 
 /// Name and unit of a column, from its key: the unit is one of its words.
 pub(crate) fn heading(key: &str) -> (String, Unit) {
-    let words: Vec<&str> = key.split('_').collect();
+    let words: Vec<&str> = key.split('_').map(percentile).collect();
     let found = [
         (&["bytes", "per", "s"][..], Unit::Rate, "MB/s"),
         (&["per", "s"], Unit::Frequency, "/s"),
@@ -118,6 +118,16 @@ pub(crate) fn heading(key: &str) -> (String, Unit) {
         (text, _) => text.replace(" /s", "/s"),
     };
     (clean(&heading), unit)
+}
+
+/// A percentile as it is written: `p999` is `p99.9`.
+fn percentile(word: &str) -> &str {
+    match word {
+        "p999" => "p99.9",
+        "p9999" => "p99.99",
+        "p99999" => "p99.999",
+        other => other,
+    }
 }
 
 /// `text` without characters that control a terminal or change the direction of writing.
