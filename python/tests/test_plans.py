@@ -1,7 +1,11 @@
 """Plans as classes and as files."""
 
+import json
+import pydoc
+import re
 import subprocess
 import sys
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -10,7 +14,8 @@ import numpy as np
 import pytest
 
 import likenew
-from likenew import Bench, Plan, SimulatedDrive, Workloads
+from likenew import Bench, Plan, SimulatedDrive, Workloads, _native
+from likenew.plan import Command
 from likenew.workload import Random, Rate, Sequential, Stream, Strided, Workload, Zipf
 
 DRIVE = SimulatedDrive("tiny-flash")
@@ -82,6 +87,34 @@ def test_workloads_of_every_kind_run() -> None:
     assert 400 < sum(row["iops"] for row in paced) < 600
 
 
+COMMANDS = [one for one in vars(likenew).values() if isinstance(one, type) and issubclass(one, Command)]
+
+
+def test_every_command_that_makes_a_plan_is_there() -> None:
+    grammar = {command["name"] for command in json.loads(_native.command_grammar())}
+    assert {command.command for command in COMMANDS} == grammar
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_each_setting_with_its_meaning_unit_and_default(command: type[Command]) -> None:
+    shown = pydoc.plain(pydoc.render_doc(command))
+    for setting in fields(command):
+        if setting.name != "target":
+            assert f" |  {setting.name}: " in shown, setting.name
+    options = set(re.findall(r"--[a-z][a-z-]*", shown))
+    assert options <= {"--baseline"}, "that of likenew export"
+
+
+def test_defaults_are_shown_with_units() -> None:
+    shown = " ".join((Bench.__doc__ or "").split())
+    assert 'time: seconds, or a text such as "500ms" Time limit of a pass;' in shown and "the span holds [default: 5s]." in shown
+    assert "passes: a number Passes of each test [default: 5]." in shown
+    assert "Address space to test [default: 1GiB, or what there is]." in shown
+    assert 'erase: "user-data" or "key"' in (likenew.Recondition.__doc__ or "")
+    plan = Bench(DRIVE).plan().options
+    assert (plan["time"], plan["passes"], plan["span"]) == ("5s", 5, "1GiB"), "as they are shown"
+
+
 @pytest.mark.parametrize(
     ("plan", "says"),
     [
@@ -93,6 +126,9 @@ def test_workloads_of_every_kind_run() -> None:
         (lambda: Plan.from_toml('procedure = "bench"'), "target"),
         (lambda: likenew.run(Workloads(DRIVE, [Workload("endless", [Stream("read", "4k")])])), "endless"),
         (lambda: Bench(DRIVE, passes="many").plan(), 'passes takes a whole number, not "many"'),  # type: ignore[arg-type]
+        (lambda: likenew.Model(DRIVE, op="reed").plan(), "'reed' for op"),  # type: ignore[arg-type]
+        (lambda: likenew.Age(DRIVE, trim=True).plan(), "trim; use on, off"),  # type: ignore[arg-type]
+        (lambda: likenew.Suits(DRIVE, for_=["etcd", "excel"]).plan(), "'excel' for for_"),  # type: ignore[list-item]
         (lambda: Bench(DRIVE, time="soon").plan(), "invalid value 'soon' for time: \"soon\" is not a duration"),
         (lambda: likenew.Data(DRIVE, block="4k,4k,4k").plan(), "block has 3 values"),
         (lambda: Bench("a\udc00b").plan(), "surrogates"),
