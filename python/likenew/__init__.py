@@ -8,8 +8,8 @@ A plan says what to do, `run` does it, and a `Run` holds what was found and what
 >>> [row["test"] for row in run.tables["results"].to_rows()][:2]
 ['SEQ1M Q8T1', 'SEQ1M Q1T1']
 
-Tables go to pandas, Polars, PyArrow and DuckDB without a copy. Real drives are measured by the same program, with the same
-consent for what it may overwrite; see the documentation of `run`.
+Tables go to Polars, PyArrow and DuckDB without a copy, and to data frames by `to_polars` and `to_pandas`. Real drives are
+measured by the same program, with the same consent for what it may overwrite; see the documentation of `run`.
 """
 
 from ._native import VERSION as __version__
@@ -17,6 +17,7 @@ from ._native import Table
 from .calibration import Calibration, calibrate
 from .drive import Draw, Parameter, SimulatedDrive, catalog
 from .errors import LikenewError, RefusedError, UnfinishedError, UsageError
+from .frames import MissingPackageError
 from .plan import Plan
 from .plans import (
     Age,
@@ -57,6 +58,7 @@ __all__ = [
     "Estimate",
     "Fill",
     "LikenewError",
+    "MissingPackageError",
     "Model",
     "Parameter",
     "Plan",

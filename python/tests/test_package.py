@@ -26,7 +26,8 @@ def test_there_are_examples() -> None:
 
 
 def test_the_stubs_are_what_the_native_module_is() -> None:
-    command = [sys.executable, "-m", "mypy.stubtest", "likenew._native", "--concise"]
+    settings = Path(__file__).parents[2] / "pyproject.toml"
+    command = [sys.executable, "-m", "mypy.stubtest", "likenew._native", "--concise", f"--mypy-config-file={settings}"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout + result.stderr
 

@@ -51,13 +51,35 @@ def test_tables_go_to_every_library_without_a_copy() -> None:
     assert samples is not None
     rows = results.to_rows()
     assert pa.table(results).to_pylist() == rows == pl.DataFrame(results).to_dicts()
-    assert pd.DataFrame.from_arrow(results)["bytes_per_s"].tolist() == results["bytes_per_s"]
+    assert pd.DataFrame.from_arrow(results).equals(results.to_pandas()) and results.to_polars().equals(pl.DataFrame(results))
+    for table in (results, samples, run.segments, run.windows()):
+        assert table.to_pandas().to_dict("list") == table.to_dict() == table.to_polars().to_dict(as_series=False)
     connection = duckdb.connect()
     connection.register("ios", pa.table(samples))
     assert connection.sql("select count(*), max(done_ns) from ios").fetchall() == [(len(samples), max(samples["done_ns"]))]
     # Two exports show the same memory.
     address = [pa.table(samples)["done_ns"].chunk(0).buffers()[1].address for _ in range(2)]
     assert address[0] == address[1]
+
+
+@pytest.mark.parametrize(
+    ("missing", "says"),
+    [
+        ("pandas", "to_pandas needs pandas: pip install pandas pyarrow"),
+        ("pyarrow", "to_pandas needs pyarrow: pip install pandas pyarrow"),
+        ("polars", "to_polars needs polars: pip install polars"),
+    ],
+)
+def test_what_is_not_installed_is_named(missing: str, says: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError) as error:
+        getattr(likenew.run(READS).segments, says.split()[0])()
+    assert isinstance(error.value, likenew.LikenewError) and str(error.value) == says
+
+
+def test_nothing_optional_is_imported_before_it_is_asked_for() -> None:
+    code = "import sys, likenew; likenew.diagnose('sim:tiny-flash'); print({'pandas', 'polars', 'pyarrow'} & {*sys.modules})"
+    assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"
 
 
 def test_windows_add_up_to_the_segments() -> None:

@@ -21,8 +21,11 @@ use serde_json::Value;
 
 use crate::{errors, wording};
 
+/// The module of the package that makes data frames.
+const FRAMES: &str = "likenew.frames";
+
 /// Columns of equal length. Every library that takes Arrow's C stream takes it: `pyarrow.table(t)`,
-/// `polars.DataFrame(t)`, `pandas.DataFrame.from_arrow(t)`, a query of DuckDB.
+/// `polars.DataFrame(t)`, a query of DuckDB.
 #[pyclass(frozen, module = "likenew")]
 pub(crate) struct Table {
     batch: RecordBatch,
@@ -83,6 +86,14 @@ impl Table {
         Ok(Self { batch: batch.ok_or_else(|| errors::usage(wording::EMPTY_STREAM))? })
     }
 
+    /// From rows, as a list of objects in JSON.
+    #[staticmethod]
+    #[pyo3(name = "from_rows")]
+    fn from_json(rows: &str) -> PyResult<Self> {
+        let rows: Vec<Row> = serde_json::from_str(rows).map_err(errors::usage)?;
+        Ok(Self::from_rows(&rows))
+    }
+
     fn __getnewargs__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyBytes>,)> {
         let stream = || -> Result<Vec<u8>, ArrowError> {
             let mut writer = StreamWriter::try_new(Vec::new(), &self.batch.schema())?;
@@ -131,6 +142,16 @@ impl Table {
             }
         }
         Ok(rows)
+    }
+
+    /// The columns as a data frame of pandas, by way of PyArrow; both have to be installed.
+    fn to_pandas<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(FRAMES)?.call_method1("to_pandas", (slf,))
+    }
+
+    /// The columns as a data frame of Polars, which has to be installed.
+    fn to_polars<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import(FRAMES)?.call_method1("to_polars", (slf,))
     }
 
     /// The schema, for the Arrow PyCapsule interface.
