@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
 from pathlib import Path
 from typing import Any, Literal
 
-from . import _native
-from .drive import SimulatedDrive, files_of, target_of
+from .drive import SimulatedDrive, target_of
 from .errors import UsageError, in_family
-from .run import Run
-
-RunOrFolder = Run | str | PathLike[str]
+from .program import run_program
+from .progress import ProgressOption, shown, text_of_event
+from .run import RunOrFolder, kept_folders
 
 
 @dataclass(frozen=True)
@@ -56,31 +53,46 @@ def calibrate(
     held_out: Sequence[RunOrFolder] = (),
     like: SimulatedDrive | str | None = None,
     candidates: int | None = None,
+    progress: ProgressOption = None,
 ) -> Calibration:
     """Fits the parameters of a simulated drive to kept runs of a real one, such as a sweep, a fill and a bench.
 
     `held_out` runs are predicted and not fitted; with three runs or more and none held out, the last is. `like` is the drive to
-    begin with, in the state that the runs began in. Raises `UsageError` where the runs tell too little or are of several drives.
+    begin with, in the state that the runs began in. A simulated run that was not kept is repeated for this. `progress` is as of
+    `run`: a line says how far it is after a second, and then every ten. Raises `UsageError` where the runs tell too little or are
+    of several drives.
     """
     if not runs:
         raise UsageError("calibrate takes one run or more")
-    with tempfile.TemporaryDirectory(prefix="likenew-") as folder:
-        file = Path(folder, "calibrated.toml")
-        words = ["sim", "calibrate", *map(_folder, runs), f"--output={file}", "--json=-"]
-        target, drive = target_of(like or "")
-        words += [f"--like={target.removeprefix('sim:')}"] if like is not None else []
+    with (
+        kept_folders(runs) as fitted,
+        kept_folders(held_out) as predicted,
+        tempfile.TemporaryDirectory(prefix="likenew-") as folder,
+    ):
+        found, document = Path(folder, "calibrated.toml"), Path(folder, "calibrated.json")
+        words = ["sim", "calibrate", *fitted, f"--output={found}", f"--json={document}"]
+        words += [f"--like={_begin_with(like, folder)}"] if like is not None else []
         words += [f"--candidates={candidates}"] if candidates is not None else []
-        words += ["--held-out", *map(_folder, held_out)] if held_out else []
-        document = json.loads(_native.run_command(words, files_of(target, drive)))
-        text = file.read_text(encoding="utf-8")
-    names = {field: None for field in Estimate.__dataclass_fields__}
+        words += ["--held-out", *predicted] if predicted else []
+        with shown(progress, text_of_event) as follow:
+            run_program(words, follow)
+        return _calibration(json.loads(document.read_text(encoding="utf-8")), found.read_text(encoding="utf-8"))
+
+
+def _begin_with(like: SimulatedDrive | str, folder: str) -> str:
+    """The name of a drive for the command line, and its file where no folder has it."""
+    target, drive = target_of(like)
+    name = target.removeprefix("sim:")
+    if drive is None:
+        return name
+    file, question_mark, settings = name.partition("?")
+    path = Path(folder, "like", Path(file).name)
+    path.parent.mkdir()
+    path.write_text(drive, encoding="utf-8")
+    return f"{path}{question_mark}{settings}"
+
+
+def _calibration(document: dict[str, Any], text: str) -> Calibration:
+    names = Estimate.__dataclass_fields__
     estimates = tuple(Estimate(**{name: value for name, value in one.items() if name in names}) for one in document["estimates"])
     return Calibration(SimulatedDrive("calibrated.toml", text=text), estimates, document)
-
-
-def _folder(run: RunOrFolder) -> str:
-    if not isinstance(run, Run):
-        return os.fspath(run)
-    if run.folder is None:
-        raise UsageError("a run is calibrated from its folder: run it with archive=FOLDER")
-    return str(run.folder)

@@ -32,11 +32,12 @@ from .drive import SimulatedDrive, Value, plain
 from .errors import LikenewError, UnfinishedError, UsageError, in_family
 from .plan import AnyPlan
 from .plans import Check, Workloads
+from .progress import shown, text_of_drives
 from .run import run
 from .workload import Workload
 
-StudyProgress = Callable[[int, int], None]
-"""Takes how many drives are done, and of how many."""
+StudyProgress = Callable[[int, int], None] | bool | None
+"""A function that takes how many drives are done, and of how many; or `True` for a line on standard error."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def study(
     tables: Sequence[str] | None = None,
     batch: int | None = None,
     retries: int = 3,
-    progress: StudyProgress | None = None,
+    progress: StudyProgress = None,
 ) -> Study:
     """Carries out the same plan on many simulated drives.
 
@@ -141,7 +142,8 @@ def study(
     A drive whose results are complete is not measured again, so that a study that was interrupted, or lost its cluster, continues
     when it is called again, also on another cluster. `batch` drives are a task; Dask decides, if nothing is said. What a worker
     that dies was measuring is measured by another one. A drive that cannot be measured has its error in the table `drives` and
-    costs none of the others. `tables` limits which tables of the runs are kept; `segments` is what was measured.
+    costs none of the others. `tables` limits which tables of the runs are kept; `segments` is what was measured. `progress=True` shows
+    a line on standard error, also in a notebook; a function is called with the drives that are done, and all of them.
 
     A folder with the results of another study, or of another version of likenew, is refused, and other files in it are left alone.
     """
@@ -155,10 +157,9 @@ def study(
     kept = _kept(folder, wanted)
     left = bag.from_sequence([one for one in numbered if one[0] not in kept], partition_size=batch)
     done, failure = len(kept), None
-    report = progress or (lambda *_: None)
-    report(done, len(numbered))
     own = Client(threads_per_worker=1, dashboard_address="127.0.0.1:0") if client is None else nullcontext(client)
-    with own as cluster:
+    with own as cluster, shown(progress, text_of_drives) as report:
+        report(done, len(numbered))
         futures = cluster.compute(left.map_partitions(task.measure).to_delayed(), retries=retries) if done < len(numbered) else []
         for future in as_completed(futures):
             failure = failure or future.exception()
@@ -396,6 +397,7 @@ def spare_space(
     *,
     seeds: int = 5,
     client: Client | None = None,
+    progress: StudyProgress = None,
 ) -> list[Spare]:
     """How much of a drive to leave unpartitioned for a workload: what each share of spare space gives.
 
@@ -411,7 +413,7 @@ def spare_space(
         for share in shares
         for seed in range(seeds)
     ]
-    result = study(cases, workloads, output, client=client, tables=("segments",))
+    result = study(cases, workloads, output, client=client, tables=("segments",), progress=progress)
     segments = result.table("segments").to_pylist()
     measured: dict[float, list[dict[str, float]]] = {share: [] for share in shares}
     for row in result.table("drives").to_pylist():

@@ -5,11 +5,9 @@ from __future__ import annotations
 import functools
 import json
 import os
-import signal
-import subprocess
-import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -17,13 +15,14 @@ from typing import Any, Literal
 
 from . import _native
 from ._native import Table
-from .errors import RefusedError, UnfinishedError, UsageError, in_family
+from .drive import to_json
+from .errors import UsageError, in_family
 from .plan import AnyPlan, Plan, Target, text_of
 from .plans import Check, Model, Workloads, Xray
+from .program import run_program
+from .progress import Progress, ProgressOption, shown, text_of_event
 
 Standing = Literal["good", "problem", "unknown", "info"]
-Progress = Callable[[Mapping[str, Any]], None]
-"""Takes the lines of `likenew --progress json`, one by one."""
 
 
 @dataclass(frozen=True)
@@ -92,14 +91,15 @@ class Tables(Mapping[str, Table]):
         return f"<likenew tables: {', '.join(self)}>"
 
 
-class Run:
-    """A run that is over."""
+class Findings:
+    """What was found: a document with its answers and tables."""
 
     def __init__(self, native: _native.Run) -> None:
         self._native = native
 
     def __repr__(self) -> str:
-        return f"<likenew.Run: {self.document['procedure']} of {self.document['target']['name']}: {self.summary}>"
+        procedure, target = self.document["procedure"], self.document["target"]["name"]
+        return f"<likenew.{type(self).__name__}: {procedure} of {target}: {self.summary}>"
 
     def _repr_markdown_(self) -> str:
         lines = "\n".join(f"- {answer.question}: {answer.answer}" for answer in self.answers)
@@ -116,11 +116,6 @@ class Run:
         """The result in one or two sentences."""
         return str(self.document["summary"])
 
-    @property
-    def plan(self) -> Plan:
-        """The plan that was carried out."""
-        return Plan.from_dict(self.document["plan"])
-
     @functools.cached_property
     def answers(self) -> tuple[Answer, ...]:
         """What was found, the most important first."""
@@ -132,6 +127,24 @@ class Run:
             if answer.id == id:
                 return answer
         raise KeyError(id)
+
+    @property
+    def tables(self) -> Tables:
+        """The tables of the findings by name, such as `results`."""
+        return Tables(self._native)
+
+    def html(self) -> str:
+        """The report as a page that works offline."""
+        return self._native.html()
+
+
+class Run(Findings):
+    """A run that is over."""
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that was carried out."""
+        return Plan.from_dict(self.document["plan"])
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -157,12 +170,7 @@ class Run:
     @property
     def folder(self) -> Path | None:
         """The folder of the run, if it is kept."""
-        return None if self._native.folder is None else Path(self._native.folder)
-
-    @property
-    def tables(self) -> Tables:
-        """The tables of the findings by name, such as `results`."""
-        return Tables(self._native)
+        return self._native.folder
 
     @functools.cached_property
     def segments(self) -> Table:
@@ -178,9 +186,9 @@ class Run:
         """One row for each I/O, if they were kept; `outcome` is the number of bytes moved, or the negated error number."""
         return self._native.samples()
 
-    def html(self) -> str:
-        """The report as a page that works offline."""
-        return self._native.html()
+
+RunOrFolder = Run | str | PathLike[str]
+"""A run, its folder, or its name where the command line keeps runs."""
 
 
 def _answer(answer: dict[str, Any]) -> Answer:
@@ -204,7 +212,7 @@ def run(
     archive: str | PathLike[str] | None = None,
     consent: str | None = None,
     destroy: Sequence[str] | str = (),
-    progress: Progress | None = None,
+    progress: ProgressOption = None,
 ) -> Run:
     """Carries out a plan.
 
@@ -213,29 +221,38 @@ def run(
     where the command line keeps runs. A folder is measured with temporary files; a file or block device is only read, unless
     `consent` is its serial number or name and `destroy` names what it carries, as on the command line.
 
-    `samples` keeps every I/O. `progress` is called with lines of progress of a real drive.
+    `samples` keeps every I/O. `progress=True` shows a line on standard error, also in a notebook; a function is called with each
+    event of `likenew --progress json`, such as `{"progress": {"step": "read", "share": 0.5, "left_ns": 9e9, …}}`, in which a
+    `share` is from 0 to 1, or `None` while it is a guess. A simulated drive, too, is then simulated in a process of its own.
 
     Raises `UsageError` for a plan that makes no sense, `RefusedError` where a safety check refused, `UnfinishedError` where a
-    run could not finish, and `KeyboardInterrupt` on Ctrl-C, with what was measured until then kept in the archive.
+    run could not finish, and `KeyboardInterrupt` on Ctrl-C, with what was measured until then kept in the archive. What a
+    function for progress raises ends the run, too.
     """
     with in_family():
         whole = plan.plan()
-    is_simulated = whole.target.startswith("sim:")
-    if is_simulated and whole.procedure != "replay":
-        if consent is not None:
-            raise UsageError(f"{whole.target} is a simulated drive and needs no consent")
+    is_simulated = whole.target.startswith("sim:") and whole.procedure != "replay"
+    if is_simulated and consent is not None:
+        raise UsageError(f"{whole.target} is a simulated drive and needs no consent")
+    if is_simulated and not progress:
         with in_family():
             return Run(_native.simulate([whole.to_json()], samples, archive)[0])
-    words = [f"--archive={text_of(archive)}"] if archive is not None else []
-    words += ["--samples"] if samples else []
+    words = ["--samples"] if samples else []
+    words += [f"--archive={text_of(archive)}"] if archive is not None else []
     words += [f"--consent={consent}"] if consent is not None else []
     words += [f"--destroy={text_of(destroy)}"] if destroy else []
-    return Run(_native.load(_run_program(whole, words, progress)))
+    with shown(progress, text_of_event) as follow:
+        return _run_apart(whole, words, follow, is_kept=archive is not None or not is_simulated)
 
 
 @in_family()
-def run_in_turn(plans: Sequence[AnyPlan | Workloads], *, samples: bool = False) -> list[Run]:
+def run_in_turn(
+    plans: Sequence[AnyPlan | Workloads], *, samples: bool = False, archive: str | PathLike[str] | None = None
+) -> list[Run]:
     """Carries out plans one after the other on one simulated drive, each on the drive as the one before left it.
+
+    `samples` keeps every I/O, and `archive` names a folder in which the runs are kept. Raises `UsageError` for plans of several
+    drives or of a real one.
 
     >>> from likenew import Sequential, SimulatedDrive, Stream, Workload, Workloads
     >>> drive = SimulatedDrive("tiny-flash", trim=False)
@@ -249,69 +266,46 @@ def run_in_turn(plans: Sequence[AnyPlan | Workloads], *, samples: bool = False) 
         raise UsageError("plans that run in turn are of a simulated drive, and are no replays")
     if len({(plan.target, plan.drive) for plan in whole}) > 1:
         raise UsageError("plans that run in turn are of the same drive in the same state; give all of them the same target")
-    return [Run(native) for native in _native.simulate([plan.to_json() for plan in whole], samples)]
+    return [Run(native) for native in _native.simulate([plan.to_json() for plan in whole], samples, archive)]
 
 
-def _run_program(plan: Plan, words: list[str], progress: Progress | None) -> str:
-    """Runs a plan with the program, and returns the folder of its run."""
-    with tempfile.TemporaryDirectory(prefix="likenew-") as folder:
-        path = Path(folder, "plan.toml")
+def _run_apart(plan: Plan, words: list[str], progress: Progress, *, is_kept: bool) -> Run:
+    """Runs a plan with the program, which keeps the run, here for a moment unless it is told where."""
+    with tempfile.TemporaryDirectory(prefix="likenew-") as scratch:
+        path = Path(scratch, "plan.toml")
         with in_family():
             path.write_text(plan.to_toml(), encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "likenew.child",
-            str(os.getpid()),
-            "run",
-            str(path),
-            "--progress=json",
-            "--quiet",
-            *words,
-        ]
-        # In a group of its own, Ctrl-C in a terminal does not reach it, so that it gets one signal, from here.
-        with subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            process_group=0,
-        ) as child:
-            kept, message = _follow(child, progress)
-    match child.returncode:
-        case 0 | 10 if kept is not None:
-            return kept
-        case 2:
-            raise UsageError(message)
-        case 3:
-            raise RefusedError(message)
-        case 130:
-            raise KeyboardInterrupt
-        case _:
-            raise UnfinishedError(message)
+        words = ["run", str(path), "--progress=json", "--quiet", *words]
+        folder = run_program(words if is_kept else [*words, f"--archive={scratch}"], progress)
+        assert folder is not None, "the program keeps every run"
+        native = _native.load(folder)
+        return Run(native) if is_kept else _in_memory(native)
 
 
-def _follow(child: subprocess.Popen[str], progress: Progress | None) -> tuple[str | None, str]:
-    """Reads progress until the program ends: the folder of the run, and everything else that it said."""
-    assert child.stderr is not None
-    kept, said = None, []
-    try:
-        for line in child.stderr:
-            try:
-                event = json.loads(line)
-            except ValueError:
-                said.append(line)
-                continue
-            kept = event.get("run", {}).get("folder", kept)
-            if progress is not None:
-                progress(event)
-    except BaseException:
-        # The program keeps what it measured and removes its files.
-        child.send_signal(signal.SIGINT)
-        child.communicate()
-        raise
-    return kept, "".join(said).strip().removeprefix("likenew: ").removeprefix("refused for safety: ")
+def _in_memory(native: _native.Run) -> Run:
+    """The run without its folder, which is about to go."""
+    (text,) = native.__getnewargs__()
+    run = Run(_native.Run(to_json({**json.loads(text), "folder": None}).encode()))
+    run.samples = native.samples()
+    return run
+
+
+@contextmanager
+def kept_folders(runs: Sequence[RunOrFolder]) -> Iterator[list[str]]:
+    """The folders of runs, for commands that read those. A simulated run that nobody kept is repeated in a temporary one."""
+    with tempfile.TemporaryDirectory(prefix="likenew-") as scratch:
+        yield [_kept_folder(run, scratch) for run in runs]
+
+
+def _kept_folder(run: RunOrFolder, scratch: str) -> str:
+    if not isinstance(run, Run):
+        return os.fspath(run)
+    if run.folder is not None:
+        return str(run.folder)
+    again = _native.simulate([run.plan.to_json()], archive=scratch)[0]
+    if again.document() != run._native.document() or again.folder is None:
+        raise UsageError("this run is not what its plan gives alone, and was not kept: run it with archive=FOLDER")
+    return str(again.folder)
 
 
 @in_family()
@@ -320,22 +314,24 @@ def load(folder: str | PathLike[str]) -> Run:
     return Run(_native.load(folder))
 
 
-def diagnose(target: Target, **settings: Any) -> Run:
+def diagnose(target: Target, *, progress: ProgressOption = None, **settings: Any) -> Run:
     """Is the drive slow, and why? The run of a `Check`, whose `causes` are what it found.
 
     >>> from likenew import SimulatedDrive
     >>> found = diagnose(SimulatedDrive("tiny-flash", state="used"))
     >>> [cause.name for cause in found.causes]
     ['scattered_data']
+
+    The settings are those of `Check`, and `progress` is as of `run`.
     """
-    return run(Check(target, **settings))
+    return run(Check(target, **settings), progress=progress)
 
 
-def xray(target: Target, **settings: Any) -> Run:
-    """What is inside: medium, mapping, dies, caches, over-provisioning."""
-    return run(Xray(target, **settings))
+def xray(target: Target, *, progress: ProgressOption = None, **settings: Any) -> Run:
+    """What is inside: medium, mapping, dies, caches, over-provisioning. The settings are those of `Xray`, and `progress` is as of `run`."""
+    return run(Xray(target, **settings), progress=progress)
 
 
-def fit(target: Target, **settings: Any) -> Run:
-    """Fits an access time model: seek, throughput, parallelism."""
-    return run(Model(target, **settings))
+def fit(target: Target, *, progress: ProgressOption = None, **settings: Any) -> Run:
+    """Fits an access time model: seek, throughput, parallelism. The settings are those of `Model`, and `progress` is as of `run`."""
+    return run(Model(target, **settings), progress=progress)

@@ -1,8 +1,10 @@
 """Studies and hosts on a real cluster of processes."""
 
+import io
 import os
 import shutil
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -216,8 +218,11 @@ def test_a_study_that_ends_every_worker_says_what_is_missing(tmp_path: Path) -> 
     assert 6 not in kept and str(error.value).startswith(f"{7 - len(kept)} of 7")
 
 
-def test_a_cluster_is_started_where_there_is_none(tmp_path: Path) -> None:
-    assert len(study([BASE] * 4, WRITES, tmp_path).table("drives")) == 4
+def test_a_cluster_is_started_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", screen := io.StringIO())
+    assert len(study([BASE] * 4, WRITES, tmp_path, progress=True).table("drives")) == 4
+    lines = [line.strip() for line in screen.getvalue().split("\r")]
+    assert "0 of 4 drives · 0%" in lines and "4 of 4 drives · 100%" in lines and lines[-1] == ""
 
 
 def test_parameters_of_one_kind_only(client: Client, tmp_path: Path) -> None:
