@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from dask import bag
 from distributed import Client, as_completed
@@ -30,6 +31,8 @@ from . import _native
 from ._native import SCHEMA, VERSION, JoinedTables
 from .drive import SimulatedDrive, Value, plain
 from .errors import LikenewError, UnfinishedError, UsageError, in_family
+from .frames import Frames
+from .page import html_of
 from .plan import AnyPlan
 from .plans import Check, Workloads
 from .progress import shown, text_of_drives
@@ -96,12 +99,16 @@ def draw(base: SimulatedDrive, parameters: Mapping[str, Between | Sequence[Value
     return cases
 
 
+ROWS_SHOWN = 10
+"""In a notebook."""
+
+
 @dataclass(frozen=True)
-class Study:
+class Study(Frames):
     """The results of a study: a folder with a folder of Parquet files for each table.
 
     `drives` has a row for each drive: its number, parameters, the summary of its run, or its error. The tables of the runs have
-    the column `drive` to join them by.
+    the column `drive` to join them by. As a whole, it is the table `drives` for other libraries: `to_pandas()`.
     """
 
     folder: Path
@@ -116,6 +123,19 @@ class Study:
         """A table of all drives."""
         parts = [pq.read_table(path) for path in sorted((self.folder / name).glob(FILES))]
         return pa.concat_tables(parts, promote_options="permissive").replace_schema_metadata(None)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.table("drives").__arrow_c_stream__(requested_schema)
+
+    def _repr_html_(self) -> str:
+        """How many drives, what was found, and the first of them, for a notebook."""
+        drives = self.table("drives")
+        failed = len(drives) - drives["error"].null_count
+        problems = pc.sum(drives["found_problem"]).as_py() or 0
+        summary = f"{len(drives):,} drives: {problems:,} with a problem, {failed:,} not measured"
+        first = drives.slice(0, ROWS_SHOWN).to_pylist()
+        rows = [[str(row.get("drive", row.get("host"))), row["target"], row["error"] or row["summary"]] for row in first]
+        return html_of(summary, [f"Tables: {', '.join(self.tables)}"], ["", "target", "found"], rows)
 
     def files(self, name: str) -> str:
         """The pattern of a table's files, for DuckDB, Polars and Spark."""

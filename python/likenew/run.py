@@ -17,6 +17,7 @@ from . import _native
 from ._native import Table
 from .drive import to_json
 from .errors import UsageError, in_family
+from .page import html_of, screen_table
 from .plan import AnyPlan, Plan, Target, text_of
 from .plans import Check, Model, Workloads, Xray
 from .program import run_program
@@ -101,9 +102,14 @@ class Findings:
         procedure, target = self.document["procedure"], self.document["target"]["name"]
         return f"<likenew.{type(self).__name__}: {procedure} of {target}: {self.summary}>"
 
-    def _repr_markdown_(self) -> str:
-        lines = "\n".join(f"- {answer.question}: {answer.answer}" for answer in self.answers)
-        return f"**{self.summary}**\n\n{lines}"
+    def _repr_html_(self) -> str:
+        """The first screen, for a notebook."""
+        return html_of(self.summary, self._lines(), *screen_table(self.document["overview"].get("table")))
+
+    def _lines(self) -> list[str]:
+        """What stands between the summary and the table."""
+        ids = self.document["overview"].get("answers", ())
+        return [f"{one.question}: {one.answer}" for one in self.answers if one.id in ids]
 
     @functools.cached_property
     def document(self) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Studies and hosts on a real cluster of processes."""
 
+import html
 import io
 import os
 import shutil
@@ -45,6 +46,7 @@ def test_a_study_is_the_bare_loop(client: Client, tmp_path: Path) -> None:
     assert segments["drive"] == list(range(30)) and segments["bytes_per_s"] == bare
     drives = result.table("drives").sort_by("drive")
     assert drives["nand.program_ns"].to_pylist() == [case.parameters["nand.program_ns"] for case in cases]
+    assert result.to_polars().to_dict(as_series=False) == result.table("drives").to_pydict() and len(result.to_pandas()) == 30
     pattern = result.files("drives")
     assert duckdb.connect().sql(f"select count(*) from '{pattern}'").fetchall() == [(30,)]
     assert pl.read_parquet(pattern)["fill"].dtype == pl.Float64
@@ -138,6 +140,8 @@ def test_a_drive_that_cannot_be_measured_costs_no_other(client: Client, tmp_path
     result = study([Case(BASE), Case(BASE, plan=too_far), Case(BASE)], WRITES, tmp_path, client=client, batch=3)
     errors = result.table("drives").sort_by("drive")["error"].to_pylist()
     assert errors[0] is None and errors[2] is None and "far" in errors[1]
+    shown = result._repr_html_()
+    assert "3 drives: 0 with a problem, 1 not measured" in shown and errors[1] in html.unescape(shown)
     assert result.table("segments")["drive"].to_pylist() == [0, 2]
 
 

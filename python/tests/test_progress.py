@@ -132,4 +132,4 @@ def test_a_notebook_shows_a_line_and_then_what_was_found(tmp_path: Path) -> None
     shown = "".join(output.text for output in outputs if output.output_type == "stream")
     assert "\r" in shown and "\n" not in shown
     (result,) = (output.data for output in outputs if output.output_type == "execute_result")
-    assert "**Writes are slow" in result["text/markdown"]
+    assert "<b>Writes are slow" in result["text/html"]

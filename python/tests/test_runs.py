@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from xml.etree import ElementTree
 
 import duckdb
 import pandas as pd
@@ -78,8 +79,28 @@ def test_what_is_not_installed_is_named(missing: str, says: str, monkeypatch: py
 
 
 def test_nothing_optional_is_imported_before_it_is_asked_for() -> None:
-    code = "import sys, likenew; likenew.diagnose('sim:tiny-flash'); print({'pandas', 'polars', 'pyarrow'} & {*sys.modules})"
+    code = "import sys, likenew; likenew.diagnose('sim:tiny-flash')._repr_html_(); print({'pandas', 'polars', 'pyarrow'} & {*sys.modules})"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout == "set()\n"
+
+
+def test_a_notebook_shows_the_first_screen_escaped() -> None:
+    for run in (likenew.run(READS), likenew.run(likenew.Bench(DRIVE, passes=1, time=0.2)), likenew.xray(DRIVE)):
+        assert parsed(run._repr_html_())[0] == run.summary
+    found = likenew.diagnose(SimulatedDrive("tiny-flash", state="used"))
+    texts = parsed(found._repr_html_())
+    assert texts[:2] == [found.summary, f"Cause: {found.answers[1].answer}"]
+    row = texts.index("sustained write")
+    assert texts[row + 1].endswith(" MB/s") and texts[row + 3] == "17%"
+    evil = Workloads(DRIVE, [Workload("<script>&", [Stream("read", "4k")], ops=10)])
+    assert "&lt;script&gt;&amp;" in likenew.run(evil)._repr_html_()
+
+
+def parsed(html: str) -> list[str]:
+    """The texts of a piece of a page, which is whole, small, and in the colors of what is around it."""
+    root = ElementTree.fromstring(html)
+    assert {one.tag for one in root.iter()} <= {"div", "p", "b", "table", "thead", "tbody", "tr", "th", "td"}
+    assert "color" not in html and len(html) < 5000
+    return [text for text in root.itertext() if text]
 
 
 def test_windows_add_up_to_the_segments() -> None:
