@@ -15,9 +15,11 @@ measured by the same program, with the same consent for what it may overwrite; s
 from ._native import VERSION as __version__
 from ._native import Table
 from .calibration import Calibration, calibrate
+from .comparison import Comparison, compare
 from .drive import Draw, Parameter, SimulatedDrive, catalog
 from .errors import LikenewError, RefusedError, UnfinishedError, UsageError
 from .frames import MissingPackageError
+from .history import History, history
 from .plan import Plan
 from .plans import (
     Age,
@@ -52,11 +54,13 @@ __all__ = [
     "Calibration",
     "Cause",
     "Check",
+    "Comparison",
     "Data",
     "Draw",
     "Endure",
     "Estimate",
     "Fill",
+    "History",
     "LikenewError",
     "MissingPackageError",
     "Model",
@@ -87,8 +91,10 @@ __all__ = [
     "__version__",
     "calibrate",
     "catalog",
+    "compare",
     "diagnose",
     "fit",
+    "history",
     "load",
     "run",
     "run_in_turn",
