@@ -140,9 +140,7 @@ impl Suits {
     ) -> Result<(), Ended> {
         let SuitsOptions { span, passes, writers, .. } = self.options;
         let kind = steps.evidence().identity.kind;
-        if kind != Kind::Simulated {
-            steps.probe_or_skip(Probe::Facts)?;
-        }
+        steps.probe_or_skip(Probe::Facts)?;
         steps.run_seeded(|| prepare(span, span, DataClass::Random))?;
         for writers in if writers > 1 { vec![1, writers] } else { vec![1] } {
             lines.push((writers, Vec::new()));

@@ -59,11 +59,12 @@ impl StaticFacts {
 }
 
 fn machine(model: &Model) -> Machine {
-    let is_virtual = matches!(model.mechanism, Mechanism::Volume(_));
+    let is_volume = matches!(model.mechanism, Mechanism::Volume(_));
+    let guest = model.situations.hypervisor_cache.map(|_| "KVM");
     Machine {
         root: fact(true),
         container: fact(None),
-        virtual_machine: fact(is_virtual.then(|| "cloud VM".to_owned())),
+        virtual_machine: fact(guest.or(is_volume.then_some("cloud VM")).map(str::to_owned)),
         ..Machine::default()
     }
 }
@@ -206,7 +207,9 @@ fn identity(model: &Model, trim_path: &TrimPath) -> Identity {
         Mechanism::Disk(disk) => (60e9 / disk.platters.revolution.0 as f64).round() as u32,
         Mechanism::Flash(_) | Mechanism::Volume(_) => 0,
     };
-    let virtual_by = matches!(model.mechanism, Mechanism::Volume(_)).then(|| "cloud provider".to_owned());
+    let guest = model.situations.hypervisor_cache.map(|_| "virtio");
+    let volume = matches!(model.mechanism, Mechanism::Volume(_)).then_some("cloud provider");
+    let virtual_by = guest.or(volume).map(str::to_owned);
     Identity {
         model: fact(model.model.clone()),
         capacity_bytes: fact(model.capacity_bytes),
@@ -405,6 +408,8 @@ fn middle_layer(model: &Model, announced: &probe::Layer) -> Layer {
 fn bottom(spec: &Spec, own: &Model, model: &Model, announced: &probe::Layer) -> Layer {
     let bus = model.situations.link.or(own.link_standard).map(|link| link.bus);
     let (kind, write_cache, rotates) = match &model.mechanism {
+        // A hypervisor announces its cache as a disk's own.
+        _ if model.situations.hypervisor_cache.is_some() => (LayerKind::VirtualDisk, true, false),
         Mechanism::Volume(_) => (LayerKind::VirtualDisk, false, false),
         Mechanism::Disk(disk) => (LayerKind::Disk, with_cache(spec, *disk).write_cache_bytes > 0, true),
         Mechanism::Flash(flash) => (LayerKind::Disk, !flash.parameters.firmware.power_loss_protection, false),

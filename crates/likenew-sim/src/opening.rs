@@ -288,7 +288,8 @@ fn make_drive(
     let trim_path = trim_path(model, trims);
     let static_facts = spec.facts.then(|| StaticFacts::new(spec, own, model, &trim_path));
     let (host_bytes, free) = (spec.memory.unwrap_or(MEMORY_BYTES), spec.free(model.capacity_bytes));
-    Ok(SimDrive::new(identity, trim_path, static_facts, device, host_bytes, free, origin))
+    let drive = SimDrive::new(identity, trim_path, static_facts, device, host_bytes, free, origin);
+    Ok(drive.behind(model.situations.hypervisor_cache))
 }
 
 /// A mechanism that also serves another program, if that is one of the faults.

@@ -17,6 +17,7 @@ use likenew_core::workload::Access;
 use crate::device::{Device, NO_IO, SelfCounts};
 use crate::host::{CountingDevice, PageCache};
 use crate::machine_facts::StaticFacts;
+use crate::situations::HypervisorCache;
 use crate::snapshot::{Header, VERSION};
 use crate::{snapshot, wording};
 
@@ -25,8 +26,10 @@ pub struct SimDrive {
     identity: Identity,
     geometry: Geometry,
     device: CountingDevice,
-    /// The host's page cache, once something was buffered.
+    /// The host's page cache, once something was buffered, or that of a hypervisor.
     cache: Option<PageCache>,
+    /// Whether a hypervisor's memory is between it and everything that is done to it.
+    is_cached_below: bool,
     /// Bytes of the host's memory for what is buffered.
     host_bytes: u64,
     /// What its layers report of TRIM.
@@ -74,10 +77,21 @@ impl SimDrive {
             static_facts,
             free,
             cache: None,
+            is_cached_below: false,
             host_bytes,
             now: Nanos::ZERO,
             origin,
         }
+    }
+
+    /// As the disk of a virtual machine whose hypervisor caches like this.
+    pub(crate) fn behind(mut self, hypervisor: Option<HypervisorCache>) -> Self {
+        let Some(mode) = hypervisor.filter(|mode| *mode != HypervisorCache::Off) else { return self };
+        let mut cache = PageCache::new(self.host_bytes, self.geometry.capacity);
+        cache.set_buffered(true);
+        cache.set_ignores_flushes(mode == HypervisorCache::Unsafe);
+        (self.cache, self.is_cached_below) = (Some(cache), true);
+        self
     }
 
     /// Whether its medium rotates.
@@ -186,17 +200,22 @@ impl Drive for SimDrive {
         if access == Access::Buffered && self.cache.is_none() {
             self.cache = Some(PageCache::new(self.host_bytes, self.geometry.capacity));
         }
-        if cold {
+        // A guest cannot drop what its host keeps.
+        if cold && !self.is_cached_below {
             self.make_cold();
         }
         if let Some(cache) = &mut self.cache {
-            cache.set_buffered(access == Access::Buffered);
+            cache.set_buffered(access == Access::Buffered || self.is_cached_below);
         }
         Ok(())
     }
 
     fn counters(&mut self) -> Option<Counters> {
         self.static_facts.as_ref()?;
+        // What it counts is counted below the hypervisor, where no guest sees it.
+        if self.is_cached_below {
+            return None;
+        }
         let SelfCounts { neighbor_io, kernel, .. } = self.self_counts();
         // A kernel counts what all of its programs do.
         let io_time = neighbor_io.io_time.or(Some(Nanos::ZERO));

@@ -63,6 +63,30 @@ pub struct Situations {
     pub read_cache_bytes: Option<u64>,
     /// Bytes a second that an array reads of it to rebuild its other member.
     pub array_bytes_per_s: Option<u64>,
+    /// How a hypervisor caches it for a virtual machine that it is a disk of.
+    pub hypervisor_cache: Option<HypervisorCache>,
+}
+
+/// How a hypervisor caches a virtual disk in its host's memory (the modes of QEMU's `cache=`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HypervisorCache {
+    /// Not at all: a guest's flush is the drive's.
+    Off,
+    /// Writes end in the host's memory, and a flush makes them durable.
+    WriteBack,
+    /// The same, and flushes do nothing.
+    Unsafe,
+}
+
+impl HypervisorCache {
+    fn by_name(name: &str) -> Option<Self> {
+        match name {
+            "none" => Some(Self::Off),
+            "writeback" => Some(Self::WriteBack),
+            "unsafe" => Some(Self::Unsafe),
+            _ => None,
+        }
+    }
 }
 
 impl Situations {
@@ -87,6 +111,9 @@ impl Situations {
                 size(key, value, LINE_BYTES, 1 << 40).map(|bytes| self.read_cache_bytes = Some(bytes))
             }
             "array" => array(value).map(|rate| self.array_bytes_per_s = Some(rate)),
+            "vm" => HypervisorCache::by_name(value)
+                .ok_or_else(|| SettingError::wrong_value(key, value, Domain::HypervisorCache))
+                .map(|mode| self.hypervisor_cache = Some(mode)),
             _ => return None,
         };
         Some(taken)
@@ -125,6 +152,7 @@ impl Situations {
             firmware: self.firmware.or(other.firmware),
             read_cache_bytes: self.read_cache_bytes.or(other.read_cache_bytes),
             array_bytes_per_s: self.array_bytes_per_s.or(other.array_bytes_per_s),
+            hypervisor_cache: self.hypervisor_cache.or(other.hypervisor_cache),
         }
     }
 
@@ -144,6 +172,7 @@ impl Situations {
             self.firmware.map(|_| wording::stalling_firmware()),
             self.read_cache_bytes.map(wording::read_cache),
             self.array_bytes_per_s.map(wording::rebuilt_array),
+            self.hypervisor_cache.map(wording::virtual_disk),
         ];
         described.into_iter().flatten().collect()
     }

@@ -92,6 +92,7 @@ pub(crate) enum Domain {
     LinkStandard,
     Encryption,
     Wake,
+    HypervisorCache,
     Commands,
     Stalls,
     ReadRate,
@@ -163,6 +164,7 @@ impl fmt::Display for Domain {
             Self::Encryption => {
                 f.write_str("a rate from 1MB/s and maybe a delay of at most 1s, such as 300MB/s,40us")
             }
+            Self::HypervisorCache => f.write_str("none, writeback or unsafe"),
             Self::Wake => {
                 f.write_str("a time up to 60s and maybe after which rest up to 1h, such as 2ms,100us")
             }

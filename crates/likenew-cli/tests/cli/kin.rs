@@ -237,6 +237,22 @@ fn a_drive_is_slow_if_it_is_slower_than_others_of_its_model_are_among_themselves
     assert!(few.contains("3 others are too few to judge by"), "{few}");
 }
 
+/// A virtual disk by how its host caches: QEMU's `cache=`.
+#[test]
+fn a_hypervisor_that_ignores_flushes_is_found_and_one_that_does_not_is_not() {
+    let sandbox = Sandbox::new();
+    let suits = |mode: &str| {
+        let target = format!("sim:tlc-sata-500gb?vm={mode}");
+        sandbox.run(&["suits", &target, "--passes", "2", "--writers", "1", "--no-archive"]).code(0).stdout()
+    };
+    let ignored = suits("unsafe");
+    assert!(ignored.contains("? Durability: a flush takes 500 ns"), "{ignored}");
+    for mode in ["none", "writeback"] {
+        let kept = suits(mode);
+        assert!(!kept.contains("Durability"), "{mode}: {kept}");
+    }
+}
+
 /// As an SSD that reports a volatile cache, with the flushes of one with power-loss protection.
 #[test]
 fn a_flush_that_costs_nothing_is_said_where_the_cache_is_volatile() {

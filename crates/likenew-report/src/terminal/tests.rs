@@ -58,10 +58,16 @@ fn one_document_at_80_columns() {
 
     results ────────────────────────────────────────────────────────────────────────
     test        op                 MB/s    IOPS  latency  latency  latency  latency
-                             (low–high)             mean      p50      p99      max
+                             (low–high)             mean      p50      p99    p99.9
     ───────────────────────────────────────────────────────────────────────────────
-    SEQ1M Q8T1  read      251 (249–254)  61,400  16.3 µs  14.7 µs  65.2 µs   978 µs
-    SEQ1M Q8T1  write  77.2 (76.4–78.0)  18,800  53.1 µs  47.8 µs   212 µs  3.18 ms
+    SEQ1M Q8T1  read      251 (249–254)  61,400  16.3 µs  14.7 µs  65.2 µs   147 µs
+    SEQ1M Q8T1  write  77.2 (76.4–78.0)  18,800  53.1 µs  47.8 µs   212 µs   478 µs
+
+    test        op     latency  latency
+                        p99.99      max
+    ───────────────────────────────────
+    SEQ1M Q8T1  read    407 µs   978 µs
+    SEQ1M Q8T1  write  1.33 ms  3.18 ms
 
     Speed over time ────────────────────────────────────────────────────────────────
                                                  ▼
@@ -182,6 +188,20 @@ fn two_documents_at_40_columns() {
     ───────────────────────────────────
     SEQ1M Q8T1  read   65.2 µs  65.2 µs
     SEQ1M Q8T1  write   212 µs   849 µs
+
+    test        op     latency  latency
+                         p99.9    p99.9
+                           new     used
+    ───────────────────────────────────
+    SEQ1M Q8T1  read    147 µs   147 µs
+    SEQ1M Q8T1  write   478 µs  1.91 ms
+
+    test        op     latency  latency
+                        p99.99   p99.99
+                           new     used
+    ───────────────────────────────────
+    SEQ1M Q8T1  read    407 µs   407 µs
+    SEQ1M Q8T1  write  1.33 ms  5.31 ms
 
     test        op     latency  latency
                            max      max

@@ -3,6 +3,7 @@
 use likenew_core::quantity::Share;
 use likenew_core::units::{Number, amount, rate};
 
+use crate::situations::HypervisorCache;
 use crate::situations::hooks::{CryptParameters, WakeParameters};
 use crate::situations::link_standard::LinkStandard;
 
@@ -29,7 +30,7 @@ const fn setting(key: &'static str, forms: &'static str, meaning: &'static str) 
 }
 
 /// All of them, in the order of messages.
-pub(super) const SETTINGS: [Setting; 13] = [
+pub(super) const SETTINGS: [Setting; 14] = [
     setting("link", "sata3g", "a slower link"),
     setting("crypt", "300MB/s,40us", "encryption above it, and its queueing delay"),
     setting("shift", "512", "bytes by which a partition is misaligned"),
@@ -43,6 +44,7 @@ pub(super) const SETTINGS: [Setting; 13] = [
     setting("firmware", "500ms,4s", "stalls for so long, so often"),
     setting("readcache", "4GiB", "a hidden read cache in front of it"),
     setting("array", "100MB/s", "read to rebuild the other member of an array"),
+    setting("vm", "unsafe", "a virtual disk whose hypervisor caches like this: none, writeback, unsafe"),
 ];
 
 /// `link=sata3g (a slower link), …`
@@ -68,6 +70,15 @@ pub(super) fn encryption(crypt: CryptParameters) -> Described {
 
 pub(super) fn shifted_partition(bytes: u64) -> Described {
     ("partition", format!("misaligned by {}", amount(bytes)))
+}
+
+pub(super) fn virtual_disk(cache: HypervisorCache) -> Described {
+    let what = match cache {
+        HypervisorCache::Off => "no cache in the hypervisor",
+        HypervisorCache::WriteBack => "writes end in the hypervisor's memory until a flush",
+        HypervisorCache::Unsafe => "writes end in the hypervisor's memory, and flushes do nothing",
+    };
+    ("virtual disk", what.to_owned())
 }
 
 pub(super) fn power_saving(wake: WakeParameters) -> Described {

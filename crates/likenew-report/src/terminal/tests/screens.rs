@@ -232,7 +232,7 @@ fn two_drives_at_100_columns() {
     RND4K Q32T1  write  39.3 (38.9–39.7)  9.82 (9.73–9.92)  0.250×   9,590   2,400  0.250×
     RND4K Q1T1   read   21.4 (21.2–21.6)  21.4 (21.2–21.6)   1.00×   5,220   5,220   1.00×
     RND4K Q1T1   write  30.8 (30.5–31.1)  7.70 (7.62–7.78)  0.250×   7,520   1,880  0.250×
-    … 8 more columns
+    … 12 more columns
 
     Details: likenew report --details
     ");
