@@ -103,7 +103,7 @@ test("a cell of a sweep leads to its latencies", () => {
   const line = heat.lines.at(-1)!;
   const [x, value] = line.points[0]!;
   const details = new Map(heat.details!(heat.categories![x]!, line.name));
-  expect([...details.keys()]).toEqual(["speed", "IOPS", "mean latency", "p50", "p99", "max"]);
+  expect([...details.keys()]).toEqual(["speed", "IOPS", "mean latency", "p50", "p99", "p99.9", "p99.99", "max"]);
   const row = example("sweep-new").tables["matrix"]!.find(
     (row) => row["bytes_per_s"] === value && key.includes(String(row["op"])),
   )!;

@@ -89,7 +89,8 @@ impl DriveSignature {
         if access == AccessClass::Simulated {
             return Some(signature);
         }
-        let facts = facts?;
+        // A drive of another machine is none of this one, whatever it was measured with there.
+        let facts = facts.filter(|facts| facts.reported.is_none())?;
         let drive = &only_drive(facts)?.identity;
         let file = (identity.kind == Kind::File).then(|| identity.name.clone());
         Some(Self {

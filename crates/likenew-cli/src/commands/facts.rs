@@ -34,8 +34,8 @@ pub(crate) struct Facts {
     all: bool,
     #[command(flatten)]
     from: FromOutputs,
-    /// Write the facts to FILE for someone else, with serial numbers as hashes
-    #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
+    /// Write the facts to FILE for someone else, with serial numbers as hashes, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
     bundle: Option<PathBuf>,
     /// Show where each fact comes from
     #[arg(long, help_heading = RUN)]
@@ -67,6 +67,9 @@ impl Command for Facts {
         let typed = target.clone().unwrap_or_default();
         if let Some(path) = &bundle {
             write_bundle(access, &typed, &run_arguments, path)?;
+            if path == Path::new("-") {
+                return Ok(Exit::Fine);
+            }
         }
         let request = Request {
             prints_plan: plan,
@@ -100,8 +103,10 @@ impl FromOutputs {
 fn write_bundle(access: Access<'_>, typed: &str, run_arguments: &RunArguments, path: &Path) -> Result<()> {
     let resolved = access.resolve(typed, &run_arguments.execution)?;
     let known = resolved.facts().ok_or_else(|| Failure::Usage(wording::no_facts_to_bundle(typed)))?;
-    crate::output_file::write(path, &bundle(&known.facts))?;
-    crate::console::note(wording::bundle_written(path));
+    output::write_to(path, &bundle(&known.facts))?;
+    if path != Path::new("-") {
+        crate::console::note(wording::bundle_written(path));
+    }
     Ok(())
 }
 

@@ -23,6 +23,10 @@ fn a_folder_of_outputs_gives_the_diagnosis_and_what_is_no_output_is_named() {
         document["answers"].as_array().unwrap().iter().find(|of| of["id"] == "read_from").unwrap();
     assert!(read_from["caveats"][0].as_str().unwrap().contains("photo.jpg"), "{read_from}");
 
+    // A drive elsewhere is none of this machine's, and no baseline of one.
+    let history = sandbox.run(&["history", "--json", "-"]).code(0).json();
+    assert_eq!(history["drives"], serde_json::json!([]), "{history}");
+
     // The kept run says the same when it is judged again.
     let again = sandbox.run(&["report", "--json", "-"]).code(0).json();
     assert_eq!(again["tables"]["causes"], document["tables"]["causes"]);

@@ -14,10 +14,12 @@ mod windows;
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use likenew_core::facts::{
     Drive, DriveKind, Fact, Facts, FileSystem, Layer, MissingOutput, Reported, ReportedSource,
 };
+use regex::Regex;
 use serde_json::Value;
 
 use super::kernel_log::Record;
@@ -210,11 +212,26 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Splits a text where a program's output begins. Lines before the first mark belong to nothing.
+/// A line with the prompt of a shell and a command, which ends the output before it: `$ df`, `root@host:~# mount`,
+/// `PS C:\\> fsutil`. A line of a table may begin with `# 1`.
+fn is_prompt(line: &str) -> bool {
+    static PROMPT: LazyLock<Regex> = LazyLock::new(|| {
+        Regex::new(r"^(?:(?:\[?[\w.-]+@[\w.-]+[^$#]*?)?[$#]\s+[A-Za-z/.]|PS [A-Z]:.*>\s*\S)")
+            .expect("the pattern is one")
+    });
+    PROMPT.is_match(line)
+}
+
+/// The lines of a table: up to an empty one.
+fn table_lines<'a, 'b>(text: &'b [&'a str]) -> &'b [&'a str] {
+    &text[..text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len())]
+}
+
+/// Splits a text where a program's output begins. Lines before the first mark belong to nothing, nor do those after a prompt.
 fn sections<'a>(of: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
     let PrintedText { name: file, text } = of;
     let mut sections: Vec<Section<'a>> = Vec::new();
-    let (mut at, mut is_cut_off) = (0, false);
+    let (mut at, mut is_cut_off, mut has_ended) = (0, false, false);
     while at < lines.len() {
         let line = lines[at];
         let begins = MARKS.iter().find(|(_, is_mark)| is_mark(line)).map(|(kind, _)| *kind);
@@ -229,12 +246,16 @@ fn sections<'a>(of: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
             at += length;
             continue;
         }
+        has_ended |= is_prompt(line);
         match (begins, sections.last_mut()) {
-            (Some(kind), Some(last)) if last.kind == kind && last.json.is_none() => last.lines.end = at + 1,
+            (Some(kind), Some(last)) if last.kind == kind && last.json.is_none() && !has_ended => {
+                last.lines.end = at + 1;
+            }
             (Some(kind), _) => {
                 sections.push(Section { kind, file, all: lines, lines: at..at + 1, json: None });
+                has_ended = false;
             }
-            (None, Some(last)) if last.json.is_none() => last.lines.end = at + 1,
+            (None, Some(last)) if last.json.is_none() && !has_ended => last.lines.end = at + 1,
             (None, _) => {}
         }
         at += 1;

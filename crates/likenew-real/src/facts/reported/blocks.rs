@@ -4,7 +4,7 @@ use likenew_core::facts::{DriveKind, Fact, Layer, LayerKind};
 use serde_json::Value;
 
 use super::table::rows;
-use super::{Mark, Reading, bytes_of, device_path, first_number};
+use super::{Mark, Reading, bytes_of, device_path, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
 /// The headings of lsblk, whatever columns were chosen.
@@ -73,10 +73,9 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
 
 /// The table of lsblk, whose branches say what is on what.
 pub(super) fn read_lsblk(text: &[&str], into: &mut Reading<'_>) -> bool {
-    let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut found = false;
-    for row in rows(&text[..end]) {
+    for row in rows(table_lines(text)) {
         let Some(name) = row.get(&["NAME", "KNAME"]) else { continue };
         let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
         if name.is_empty() || name.contains(char::is_whitespace) {

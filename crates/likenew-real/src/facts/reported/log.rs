@@ -63,6 +63,7 @@ struct Names {
     /// `sda`, `nvme0`, `2:0:0:0`, `ata3`, `2-1`.
     all: Vec<String>,
     ata: Option<String>,
+    usb: Option<String>,
 }
 
 impl Names {
@@ -86,8 +87,33 @@ impl Names {
                 records.iter().find_map(|record| record.text.strip_prefix(&host).map(str::to_owned))?;
             place.split(':').next().map(str::to_owned)
         });
-        all.extend(scsi.into_iter().chain(ata.clone()).chain(usb));
-        Self { all, ata }
+        all.extend(scsi.into_iter().chain(ata.clone()).chain(usb.clone()));
+        Self { all, ata, usb }
+    }
+
+    /// Whether the log could name a drive of this kind in no other way.
+    fn are_all_of(&self, kind: DriveKind) -> bool {
+        match kind {
+            DriveKind::Nvme => self.all.len() > 1,
+            DriveKind::Sata => self.ata.is_some(),
+            DriveKind::Usb => self.usb.is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// That a log has no line of a drive is only known with all of its names.
+fn forget_zeros(drive: &mut Drive) {
+    let counts = &mut drive.counts;
+    for count in [
+        &mut counts.log_resets,
+        &mut counts.log_timeouts,
+        &mut counts.log_io_errors,
+        &mut counts.log_link_errors,
+    ] {
+        if count.get() == Some(0) {
+            *count = Fact::NotQueried;
+        }
     }
 }
 
@@ -125,15 +151,17 @@ pub(super) fn assign(reading: &mut Reading<'_>) {
     }
     reading.origin = wording::KERNEL_LOG.to_owned();
     let records = std::mem::take(&mut reading.records);
-    let single = reading.facts.drives.len() == 1;
     for at in 0..reading.facts.drives.len() {
         let names = Names::of(&reading.facts.drives[at], &records);
-        if names.all.is_empty() && !single {
+        if names.all.is_empty() {
             continue;
         }
         let known = Fact::new(records.clone(), reading.origin.clone());
         let drive = &mut reading.facts.drives[at];
         drive.log = lines_of(&names.all, &known, &mut drive.counts);
+        if !names.are_all_of(drive.kind) {
+            forget_zeros(drive);
+        }
         if let Some(port) = names.ata.filter(|_| drive.link.hops.is_empty()) {
             add_sata_link(drive, &port, &records, &reading.origin);
         }

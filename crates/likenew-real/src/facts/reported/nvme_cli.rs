@@ -4,7 +4,7 @@ use likenew_core::facts::DriveKind;
 use serde_json::{Map, Value, json};
 
 use super::table::rows;
-use super::{Mark, Reading, Section, device_path, device_word, first_number};
+use super::{Mark, Reading, Section, device_path, device_word, first_number, table_lines};
 use crate::facts::smartmontools::{NVME_LOG, Smartctl, fill};
 
 pub(super) fn is_list_head(line: &str) -> bool {
@@ -35,8 +35,7 @@ pub(super) fn read_list(text: &[&str], json: Option<&Value>, into: &mut Reading<
         );
     }
     if json.is_none() {
-        let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
-        for row in rows(&text[..end]) {
+        for row in rows(table_lines(text)) {
             let of = |names: &[&str]| row.get(names).unwrap_or_default();
             put(of(&["Node"]), of(&["Model"]), of(&["SN"]), of(&["FW Rev"]), None);
         }

@@ -65,7 +65,9 @@ fn read(answer: Value, device: Option<String>, into: &mut Reading<'_>) -> bool {
     if let Some(reason) = message.reason() {
         let failing = Fact::unknown(reason, into.origin.clone());
         let drive = into.drive(&Mark { name: device, ..Mark::default() });
-        drive.health.failing = failing;
+        if drive.health.failing.value().is_none() {
+            drive.health.failing = failing;
+        }
         return true;
     }
     let kind = kind_of(words("/device/protocol"), words("/device/type"), &answer);

@@ -168,6 +168,36 @@ sdb    Samsung SSD 860 EVO 1TB S3Z8NB0K000002 931G    0       2G disk sata
 }
 
 #[test]
+fn an_output_ends_at_the_next_prompt() {
+    let text = "$ lsblk -o NAME,MODEL,SIZE,TYPE
+NAME MODEL       SIZE TYPE
+sda  SSD 860 EVO 931G disk
+user@host:~$ cat /etc/motd and more text over all columns of the table above it
+NVMe Version: 1.3
+# df
+Filesystem     1K-blocks  Used Available Use% Mounted on
+/dev/sda1           1000   950        50  95% /data
+root@host:/# uptime 12345678901234567890123456789012345678901234567890
+";
+    let facts = read(&[("a.txt", text)]);
+    assert_eq!(
+        (only(&facts).name.as_str(), only(&facts).identity.model.value().unwrap().as_str()),
+        ("sda", "SSD 860 EVO")
+    );
+    assert_eq!(facts.file_system.as_ref().unwrap().used_percent.get(), Some(95.0));
+    assert!(!is_prompt("# 1  Extended offline    Completed without error       00%     12345         -"));
+}
+
+#[test]
+fn a_log_that_may_name_a_drive_otherwise_does_not_say_that_nothing_happened() {
+    let lsblk = "NAME TYPE TRAN\nsda  disk sata\n";
+    let facts = read(&[("l", lsblk), ("d", "[    5.0000] ata3: hard resetting link\n")]);
+    assert!(only(&facts).counts.log_resets.is_not_queried(), "whose port that is, nothing says");
+    let facts = read(&[("d", "[    5.0000] nvme nvme0: I/O 1 QID 1 timeout, aborting\n"), ("a", SSD)]);
+    assert!(only(&facts).counts.log_timeouts.is_not_queried(), "of a drive without a name");
+}
+
+#[test]
 fn lsblk_in_json_says_the_same_as_its_table() {
     let json = r#"{"blockdevices": [{"name": "nvme0n1", "kname": "nvme0n1", "model": "X", "size": 1000204886016, "rota": false,
         "disc-max": "2T", "tran": "nvme", "type": "disk", "sched": "none", "log-sec": 512, "phy-sec": 4096,

@@ -6,7 +6,7 @@ use likenew_core::facts::{Fact, FileSystem, LayerKind, Trimming};
 use regex::Regex;
 
 use super::table::{Row, rows};
-use super::{Reading, bytes_of};
+use super::{Reading, bytes_of, table_lines};
 use crate::facts::smartmontools::fill;
 
 static MOUNT: LazyLock<Regex> =
@@ -62,12 +62,11 @@ pub(super) fn is_df_head(line: &str) -> bool {
 
 /// `df`, with or without `-h`, `-T`, `-k`, `-B`.
 pub(super) fn read_df(text: &[&str], into: &mut Reading<'_>) -> bool {
-    let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
     let mut found = false;
     let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
     // In megabytes and more, `df -h` and `df -m` round.
     let unit = blocks.unwrap_or(1);
-    for row in rows(&text[..end]) {
+    for row in rows(table_lines(text)) {
         found |= read_usage(&row, unit, into);
     }
     found

@@ -3,7 +3,7 @@
 use likenew_core::facts::DriveKind;
 
 use super::table::rows;
-use super::{Mark, Reading, bytes_of, first_number};
+use super::{Mark, Reading, bytes_of, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
 /// The headings of a table, or the first line of a list.
@@ -19,8 +19,7 @@ pub(super) fn read_disks(text: &[&str], into: &mut Reading<'_>) -> bool {
     into.is_linux.get_or_insert(false);
     let is_table = text[0].contains("HealthStatus") && !text[0].contains(" : ");
     if is_table {
-        let end = text.iter().position(|line| line.trim().is_empty()).unwrap_or(text.len());
-        let rows = rows(&text[..end]);
+        let rows = rows(table_lines(text));
         return rows.iter().filter(|row| put(|name| row.get(&[name]).map(str::to_owned), into)).count() > 0;
     }
     // One list for each disk, with an empty line between them.
