@@ -733,7 +733,9 @@ pub(crate) fn too_many_files(folder: &Path, most: usize) -> String {
 }
 
 pub(crate) fn no_facts_to_bundle(target: &str) -> String {
-    format!("nothing is known of {target} that could be written: give a folder, a file or a block device")
+    format!(
+        "--bundle: nothing is known of {target} that could be written: give a folder, a file or a block device"
+    )
 }
 
 pub(crate) fn bundle_written(path: &Path) -> String {

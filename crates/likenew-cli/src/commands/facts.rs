@@ -65,7 +65,7 @@ impl Command for Facts {
         let access = printed.as_ref().map_or(Access::Facts { of_all: all }, Access::Printed);
         // Every drive has no name that could be typed.
         let typed = target.clone().unwrap_or_default();
-        if let Some(path) = &bundle {
+        if let Some(path) = bundle.as_ref().filter(|_| !plan) {
             write_bundle(access, &typed, &run_arguments, path)?;
             if path == Path::new("-") {
                 return Ok(Exit::Fine);

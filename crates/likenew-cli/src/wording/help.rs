@@ -376,7 +376,7 @@ Settings follow a ?, joined by &. Shells expand both, so quote the target:
   crc=500              one in 500 commands fails its checksum on the link
   firmware=500ms,4s    firmware that stalls for 500 ms every 4 s
   readcache=4GiB       a cache that answers reads in front of it
-  vm=unsafe            a virtual disk, by how its host caches: none, writeback, unsafe
+  vm=unsafe            a virtual disk whose host caches: none, writeback, unsafe
   array=100MB/s        an array rebuilds itself at this rate
   facts=off            the system reports nothing about it
 ";

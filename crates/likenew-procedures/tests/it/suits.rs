@@ -3,6 +3,7 @@
 use crate::support::{evidence, standing};
 use likenew_core::findings::Standing;
 use likenew_core::io::Op;
+use likenew_core::probe::{Observation, Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
@@ -38,6 +39,15 @@ fn pass(mut segment: Segment, write: Nanos, flushes: &[Nanos]) -> Segment {
 /// The evidence of a run in which pass after pass has the next of these flushes.
 fn measured(suits: &Suits, passes: &[&[Nanos]]) -> Evidence {
     let mut evidence = evidence(SPAN, true);
+    evidence.observations.push(Observation {
+        probe: Probe::Facts,
+        result: ProbeResult::Unknown("not asked".into()),
+        after: 0,
+        started_at: Nanos::ZERO,
+        ended_at: Nanos::ZERO,
+        after_interruption: false,
+        accounting: None,
+    });
     let mut passes = passes.iter().cycle();
     while let Step::Run(workload) = suits.next(&evidence).unwrap() {
         let segment = crate::support::segment(&workload, Nanos::ZERO, &crate::support::steady(1e8));
