@@ -264,9 +264,14 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         _ => {}
     }
     // A controller of RAID or a driver may refuse our own questions and pass on those of smartctl, which
-    // knows many of them.
-    let is_own = matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata);
-    if is_own && drive.health.failing.value().is_none() && subject.queries.is_root() {
+    // knows many of them. It also knows which attribute of which SATA SSD counts wear and bytes written.
+    let is_refused =
+        matches!(subject.kind, DriveKind::Nvme | DriveKind::Sata) && drive.health.failing.value().is_none();
+    let lacks_wear = subject.kind == DriveKind::Sata
+        && drive.identity.rotation_rpm.get() == Some(0)
+        && (drive.health.used_percent.value().is_none()
+            || drive.counts.lifetime_bytes_written.value().is_none());
+    if (is_refused || lacks_wear) && subject.queries.is_root() {
         let message = Smartctl::query(subject);
         message.complete(drive, message.serial(subject));
     }

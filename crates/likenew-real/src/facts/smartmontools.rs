@@ -153,10 +153,11 @@ impl Smartctl {
             reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
             uncorrectable_sectors: self.raw(198, 32),
             crc_errors: self.raw(199, 32),
+            // ATA only: NVMe counts commands that the host should not have sent, and behind a USB bridge
+            // nothing else says that the drive is one.
             error_log_entries: self
                 .number("/ata_smart_error_log/extended/count")
-                .or_else(|| self.number("/ata_smart_error_log/summary/count"))
-                .or_else(|| nvme("num_err_log_entries")),
+                .or_else(|| self.number("/ata_smart_error_log/summary/count")),
             self_tests_failed: self.failed_self_tests(),
             power_on_hours: self.number("/power_on_time/hours"),
             power_cycles: self.number("/power_cycle_count"),

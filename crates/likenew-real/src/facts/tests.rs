@@ -109,6 +109,30 @@ fn a_bad_cable_is_counted_and_slows_the_link() {
 }
 
 #[test]
+fn smartctl_completes_what_a_sata_ssd_counts_in_attributes_of_its_maker() {
+    let text = fs::read_to_string(folder().join("sata-bad-cable.txt")).unwrap();
+    let answer = r#"ask sda smartctl =
+  {"smartctl":{"version":[7,4],"exit_status":0},"in_smartctl_database":true,"smart_status":{"passed":true},
+  "ata_smart_attributes":{"table":[{"id":177,"name":"Wear_Leveling_Count","value":88,"raw":{"value":140}},
+  {"id":241,"name":"Total_LBAs_Written","value":99,"raw":{"value":2000000}}]}}"#;
+    let of = |text: &str| {
+        let root = tempfile::tempdir().unwrap();
+        let machine = Machine::unpack(&format!("{text}\n{answer}\n"), root.path());
+        let drive = facts_of(&machine, root.path(), "/dev/sda").drives[0].clone();
+        let origin = drive.counts.lifetime_bytes_written.origin().map(str::to_owned);
+        (drive.health.used_percent.get(), drive.counts.lifetime_bytes_written.get(), origin)
+    };
+    let by_smartctl = Some("smartctl 7.4 (json)".to_owned());
+    assert_eq!(
+        of(&text),
+        (Some(3.0), Some(1_024_000_000), by_smartctl.clone()),
+        "its own statistics go first"
+    );
+    let without: Vec<&str> = text.lines().take_while(|line| *line != "ask sda log-04-07 512").collect();
+    assert_eq!(of(&without.join("\n")), (Some(12.0), Some(1_024_000_000), by_smartctl));
+}
+
+#[test]
 fn a_drive_at_a_controller_that_is_made_up_is_virtual_by_any_name() {
     let text = fs::read_to_string(folder().join("sata-bad-cable.txt")).unwrap();
     let virtualization = |line: &str| {
@@ -193,6 +217,18 @@ fn a_bridge_that_smartctl_knows_tells_of_the_drive_behind_it() {
     assert_eq!(drive.identity.model.origin(), Some("smartctl 7.4 (json)"));
     assert_eq!((drive.health.failing.get(), drive.counts.power_on_hours.get()), (Some(false), Some(77)));
     assert!(!facts_text(&facts).contains("0000000012"), "a serial number stands in no row");
+}
+
+#[test]
+fn an_nvme_drive_behind_a_bridge_has_no_log_of_ata_errors() {
+    let text = fs::read_to_string(folder().join("usb2-bridge.txt")).unwrap();
+    let answer = r#"ask sda smartctl =
+  {"smartctl":{"version":[7,4],"exit_status":0},"device":{"type":"sntasmedia"},"model_name":"Samsung SSD 980",
+  "nvme_smart_health_information_log":{"percentage_used":4,"num_err_log_entries":1700}}"#;
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(&format!("{text}\nroot\n{answer}\n"), root.path());
+    let drive = &facts_of(&machine, root.path(), "/media/stick").drives[0];
+    assert_eq!((drive.health.used_percent.get(), drive.counts.error_log_entries.get()), (Some(4.0), None));
 }
 
 /// The dock with two bays, and what else stands in its file.
