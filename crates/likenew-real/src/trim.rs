@@ -81,6 +81,13 @@ impl MountedDevice {
 /// counters microseconds.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(50);
 
+/// Waits for what a file system does in its own time, until `until` at the longest.
+fn wait_for(is_done: impl Fn() -> bool, until: Nanos, clock: &Monotonic) {
+    while !is_done() && clock.now() < until {
+        clock.rest((clock.now() + POLL_INTERVAL).min(until));
+    }
+}
+
 /// Sends TRIM, and watches the counters while it does. Made before anything is freed.
 pub(crate) struct Sender {
     immediate: bool,
@@ -125,9 +132,7 @@ impl Sender {
             let moved = Counters::read(&self.devices).since(&self.before);
             moved.first().is_some_and(|top| top.bytes >= bytes)
         };
-        while !is_counted() && clock.now() < until {
-            clock.rest((clock.now() + POLL_INTERVAL).min(until));
-        }
+        wait_for(is_counted, until, clock);
         TrimReport { means: TrimMethod::Mount, ..TrimReport::default() }
     }
 }
@@ -270,6 +275,20 @@ mod tests {
         assert!(mounted("ext4", "rw,discard", true).discards_immediately());
         assert!(mounted("btrfs", "rw,discard=async", true).discards_immediately());
         assert!(!mounted("ext4", "rw,nodiscard,x-discards", true).discards_immediately());
+    }
+
+    #[test]
+    fn what_takes_a_moment_is_waited_for_and_what_never_comes_is_given_up() {
+        let (clock, asked) = (Monotonic::start(), std::cell::Cell::new(0));
+        let comes_the_third_time = || {
+            asked.set(asked.get() + 1);
+            asked.get() == 3
+        };
+        wait_for(comes_the_third_time, clock.now() + Nanos::from_secs(3600), &clock);
+        assert_eq!(asked.get(), 3);
+        let until = clock.now() + Nanos::from_millis(120);
+        wait_for(|| false, until, &clock);
+        assert!(clock.now() >= until);
     }
 
     #[test]

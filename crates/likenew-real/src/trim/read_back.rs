@@ -15,7 +15,7 @@ use rustix::io::Errno;
 
 use super::extents::{Flush, extents, is_free, places};
 use super::layers::allocated_bytes;
-use super::{MountedDevice, Sender};
+use super::{MountedDevice, Sender, wait_for};
 use crate::block::DeviceNumber;
 use crate::buffers::Buffers;
 use crate::clock::Monotonic;
@@ -115,6 +115,11 @@ impl<'a> Reader<'a> {
         if let Err(errno) = is_free(file, self.mounted.mount.device, &self.released_half[0]) {
             return Some(wording::free_blocks_unknown(errno));
         }
+        // ext4 counts blocks as used while it trims them (`ext4_trim_extent` of fs/ext4/mballoc.c), and a
+        // moment longer than the device takes.
+        let device = self.mounted.mount.device;
+        let are_free = || self.released_half.iter().all(|place| is_free(file, device, place) == Ok(true));
+        wait_for(are_free, clock.now() + self.request.wait, clock);
         let first = self.content_released(file);
         result.released_half = Some(first);
         if first.pattern_bytes > 0 && result.sent.refusal.is_none() {
