@@ -67,7 +67,7 @@ def test_errors_are_those_without_progress() -> None:
 
 def test_a_calibration_tells_how_far_it_is(tmp_path: Path) -> None:
     sweep = Sweep(DRIVE, block=["4k", "1M"], depth=[1, 32], passes=2, time=0.02, span="64MiB")
-    like = SimulatedDrive("mine.toml", text=DRIVE.file)
+    like = DRIVE.replace({"nand.program_ns": 1_000_000})
     told: list[str] = []
     calibration = likenew.calibrate(
         [likenew.run(sweep)], like=like, candidates=50, progress=lambda event: told.append(str(event))

@@ -2,12 +2,13 @@
 //! and what else a value could be.
 
 use std::fmt;
-use std::ops::{Range, RangeInclusive};
+use std::ops::RangeInclusive;
 
 use likenew_core::input::one_line;
 use serde::Serialize;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
+use toml_edit::{DocumentMut, TableLike, TomlError, Value};
 
 use crate::error::{FileError, RangeError, SimError};
 use crate::wording::Domain;
@@ -451,56 +452,56 @@ fn number(value: &DeValue<'_>) -> Option<f64> {
 /// files spell it. Everything else stays, so that the result is read as strictly as any file.
 ///
 /// # Errors
-/// The text is not TOML, or has no value at a key.
+/// The text or a value is not TOML, or there is no value at a key.
 pub fn replace_values(file: &str, text: &str, values: &[(&str, &str)]) -> Result<String, SimError> {
-    replace_spans(file, text, values, |table, key| Some(entry(table, key)?.1.get("value")?.span()))
+    edit(file, text, values, |entry, value| {
+        let old = entry.get_mut("value")?.as_value_mut()?;
+        let decor = old.decor().clone();
+        *old = value;
+        *old.decor_mut() = decor;
+        Some(())
+    })
 }
 
 /// The text of a drive's file with other entries at some of its keys, such as
 /// `("nand.program_ns", "{ value = 800000, source = \"measured\" }")`: value, range and source are all replaced.
 ///
 /// # Errors
-/// The text is not TOML, or has no value at a key.
+/// The text or an entry is not TOML, or there is no entry at a key.
 pub fn replace_entries(file: &str, text: &str, entries: &[(&str, &str)]) -> Result<String, SimError> {
-    replace_spans(file, text, entries, |table, key| Some(entry(table, key)?.0))
+    edit(file, text, entries, |entry, parts| {
+        let parts = parts.as_inline_table()?;
+        entry.clear();
+        for (key, part) in parts {
+            entry.insert(key, part.clone().into());
+        }
+        Some(())
+    })
 }
 
-/// Replaces what `find` finds at each key.
-fn replace_spans(
+/// Has `change` put the value of each key into its entry, which is an inline table or a section of its own.
+fn edit(
     file: &str,
     text: &str,
     values: &[(&str, &str)],
-    find: impl Fn(&DeTable<'_>, &str) -> Option<Range<usize>>,
+    change: impl Fn(&mut dyn TableLike, Value) -> Option<()>,
 ) -> Result<String, SimError> {
     let whole = Text { file, text };
-    let table = DeTable::parse(text).map_err(|error| {
+    let not_toml = |error: TomlError| {
         let at = error.span().map_or(0, |span| span.start);
         whole.error(at, FileError::NotToml(one_line(error.message())))
-    })?;
-    let mut spans = Vec::new();
+    };
+    let mut document = text.parse::<DocumentMut>().map_err(not_toml)?;
     for (key, value) in values {
-        let span = find(table.get_ref(), key)
-            .ok_or_else(|| whole.error(0, FileError::NoSuchValue((*key).to_owned())))?;
-        spans.push((span, *value));
+        let value = value.parse().map_err(not_toml)?;
+        let put = || {
+            let (section, name) = key.split_once('.')?;
+            let section = document.get_mut(section)?.as_table_like_mut()?;
+            change(section.get_mut(name)?.as_table_like_mut()?, value)
+        };
+        put().ok_or_else(|| whole.error(0, FileError::NoSuchValue((*key).to_owned())))?;
     }
-    spans.sort_by_key(|(span, _)| span.start);
-    let (mut replaced, mut copied) = (String::with_capacity(text.len()), 0);
-    for (span, value) in spans {
-        if span.start < copied {
-            return Err(whole.error(span.start, FileError::TwoReplacements));
-        }
-        replaced += &text[copied..span.start];
-        replaced += value;
-        copied = span.end;
-    }
-    Ok(replaced + &text[copied..])
-}
-
-/// Where the entry of a key such as `nand.program_ns` stands in the text, and what it holds.
-fn entry<'a, 'b>(table: &'b DeTable<'a>, key: &str) -> Option<(Range<usize>, &'b DeTable<'a>)> {
-    let (section, name) = key.split_once('.')?;
-    let entry = table.get(section)?.get_ref().as_table()?.get(name)?;
-    Some((entry.span(), entry.get_ref().as_table()?))
+    Ok(document.to_string())
 }
 
 #[cfg(test)]
@@ -534,7 +535,7 @@ mod tests {
         for (values, says) in [
             (&[("nand.nonsense", "1")][..], "has no value nand.nonsense"),
             (&[("nonsense", "1")], "has no value nonsense"),
-            (&[("nand.read_ns", "1"), ("nand.read_ns", "2")], "replaced twice"),
+            (&[("nand.read_ns", "1 2")], "not TOML"),
         ] {
             let error = replace_values("tiny", tiny(), values).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
@@ -550,6 +551,39 @@ mod tests {
         let found = model.source("nand.programs_max").unwrap();
         assert_eq!((found.value.as_str(), found.source.as_str(), &found.range), ("20", "counted", &None));
         assert!(replace_entries("x", text, &[("nand.nonsense", entry)]).is_err());
+    }
+
+    #[test]
+    fn entries_are_replaced_in_every_form_and_the_rest_of_the_file_stays() {
+        let inline = tiny();
+        let line = inline.lines().find(|line| line.starts_with("command_slots = ")).unwrap();
+        // As Python writes the file of a drive that it has changed.
+        let sections: toml::Table = toml::from_str(inline).unwrap();
+        let sections = toml::to_string(&sections).unwrap();
+        assert!(sections.contains("[link.command_slots]"), "{sections}");
+        let dotted = inline.replace(line, "command_slots.value = 32 # slots\ncommand_slots.source = \"x\"");
+        for text in [inline, &sections, &dotted] {
+            let slots = |text: &str| {
+                let model = Model::parse("tiny", text).unwrap();
+                let found = model.source("link.command_slots").unwrap();
+                (found.value.clone(), found.source.clone())
+            };
+            let (_, source) = slots(text);
+            let replaced = replace_values("tiny", text, &[("link.command_slots", "3")]).unwrap();
+            assert_eq!(slots(&replaced), ("3".into(), source));
+            let other = |text: &str| {
+                let others = text.lines().filter(|line| !line.contains("32") && !line.contains('3'));
+                others.map(str::to_owned).collect::<Vec<_>>()
+            };
+            assert_eq!(other(&replaced), other(text));
+            let entry = [("link.command_slots", "{ value = 5, source = \"counted\" }")];
+            let replaced = replace_entries("tiny", text, &entry).unwrap();
+            assert_eq!(slots(&replaced), ("5".into(), "counted".into()), "{replaced}");
+        }
+        let nothing = replace_values("tiny", inline, &[]).unwrap();
+        assert_eq!(nothing, inline);
+        let three = replace_values("tiny", inline, &[("link.command_slots", "3")]).unwrap();
+        assert_eq!(three, inline.replace(line, &line.replacen("32", "3", 1)));
     }
 
     #[test]

@@ -187,8 +187,6 @@ pub(crate) enum FileError {
     // Values that are replaced
     #[error("it has no value {0} that could be replaced")]
     NoSuchValue(String),
-    #[error("a value is replaced twice")]
-    TwoReplacements,
 
     // Values that do not go together
     #[error("{key} is above {limit}")]
