@@ -177,16 +177,13 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     let promised = ["--advertised", "write=140MB/s,sustained_write=140MB/s"];
     let folder = photos.to_str().unwrap();
     let asked = [
-        &[folder, "--yes", "--no-archive", "--passes", "4", "--idle", "1s", "--bytes", "512MiB"],
+        &[folder, "--yes", "--no-archive", "--passes", "2", "--idle", "1s", "--bytes", "512MiB"],
         &promised[..],
     ];
     let document = recondition(&sandbox, &asked.concat()).json();
     assert_eq!(answer(&document, "step_overwrite")["question"], "Overwriting free space", "{document:#}");
-    // The result is not asserted: other load on the machine can make the passes disagree.
     let all = document["tables"]["passes"].as_array().unwrap();
     let passes: Vec<&Value> = all.iter().filter(|row| row["step"] == "overwrite").collect();
-    let speed = |row: &Value| row["bytes_per_s"].as_f64().unwrap();
-    assert!(passes[1..].iter().any(|pass| speed(pass) > 1.5 * speed(passes[0])), "{passes:#?}");
     let step_plan = document["tables"]["step_plan"].as_array().unwrap();
     assert!(step_plan[0]["not_run_reason"].as_str().unwrap().contains("blocks TRIM"), "{step_plan:#?}");
     assert!(contents(&photos) == before, "files of the owner");
@@ -195,7 +192,11 @@ fn a_folder_on_an_aged_drive_comes_back_and_every_file_stays_as_it_was() {
     drop(mounted);
     let counters = serving.end();
     let written: u64 = passes.iter().map(|row| row["bytes"].as_u64().unwrap()).sum();
-    assert!(counters["accounting"]["host_bytes_written"].as_u64().unwrap() >= written, "{counters}");
+    let accounting = &counters["accounting"];
+    assert!(accounting["host_bytes_written"].as_u64().unwrap() >= written, "{counters}");
+    // How fast the passes were is up to what else the machine does. The drive itself programmed four pages for each
+    // before, and one in the end: over all some two.
+    assert!(accounting["write_amplification"].as_f64().unwrap() < 3.0, "{counters}");
 }
 
 #[test]
