@@ -46,17 +46,16 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
     let lines: Vec<Vec<&str>> = texts.iter().map(|of| of.text.lines().collect()).collect();
     let mut sections: Vec<Section<'_>> =
         texts.iter().zip(&lines).flat_map(|(of, lines)| sections(of, lines)).collect();
-    // What names drives comes first.
-    sections.sort_by_key(|section| section.kind);
+    sections.sort_by_key(|section| section.program.turn);
     let mut reading = Reading::new(roots);
     for section in &sections {
-        reading.kind = section.kind;
-        reading.origin = format!("{} in {}", section.kind.program(), section.file);
-        if section.read(&mut reading) {
+        reading.program = section.program.name;
+        reading.origin = format!("{} in {}", section.program.name, section.file);
+        if (section.program.read)(section, &mut reading) {
             reading.sources.push(ReportedSource {
                 file: section.file.to_owned(),
                 line: section.lines.start as u64 + 1,
-                program: section.kind.program().to_owned(),
+                program: section.program.name.to_owned(),
             });
         }
     }
@@ -65,91 +64,77 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
     reading.finish(unread)
 }
 
-/// A program whose output is read, in the order in which outputs are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
-    Bundle,
-    Lsblk,
-    NvmeList,
-    Hdparm,
-    Smartctl,
-    NvmeIdentify,
-    NvmeSmart,
-    Windows,
-    Mdstat,
-    Zpool,
-    Mounts,
-    Df,
-    Timers,
-    Log,
-    Lspci,
-    Lsusb,
-    Iostat,
-    Fsutil,
+/// A program whose output is read.
+struct Program {
+    name: &'static str,
+    /// When it is read: what names drives comes first.
+    turn: u8,
+    /// Whether its output begins with a line.
+    is_mark: fn(&str) -> bool,
+    /// Whether it printed a document in JSON, by its keys.
+    is_json: fn(&Value) -> bool,
+    /// Reads an output; whether it said anything.
+    read: fn(&Section<'_>, &mut Reading<'_>) -> bool,
 }
 
-type IsMark = fn(&str) -> bool;
-
-/// Marks by which a line begins the output of a program.
-static MARKS: [(Kind, IsMark); 17] = [
-    (Kind::Log, log::is_record),
-    (Kind::Smartctl, smartctl::is_mark),
-    (Kind::Lsblk, blocks::is_lsblk_head),
-    (Kind::Df, volumes::is_df_head),
-    (Kind::Mounts, volumes::is_mount),
-    (Kind::Hdparm, blocks::is_hdparm_head),
-    (Kind::Mdstat, volumes::is_mdstat_head),
-    (Kind::Zpool, volumes::is_pool_head),
-    (Kind::Timers, volumes::is_timer),
-    (Kind::Lspci, links::is_pci_head),
-    (Kind::Lsusb, links::is_usb_head),
-    (Kind::Iostat, blocks::is_iostat_head),
-    (Kind::NvmeList, nvme_cli::is_list_head),
-    (Kind::NvmeIdentify, nvme_cli::is_identify_head),
-    (Kind::NvmeSmart, nvme_cli::is_smart_head),
-    (Kind::Windows, windows::is_disk_head),
-    (Kind::Fsutil, windows::is_fsutil),
-];
-
-impl Kind {
-    fn program(self) -> &'static str {
-        match self {
-            Self::Bundle => "likenew facts",
-            Self::Lsblk => "lsblk",
-            Self::NvmeList => "nvme list",
-            Self::Hdparm => "hdparm -I",
-            Self::Smartctl => "smartctl",
-            Self::NvmeIdentify => "nvme id-ctrl",
-            Self::NvmeSmart => "nvme smart-log",
-            Self::Windows => "PowerShell",
-            Self::Mdstat => "/proc/mdstat",
-            Self::Zpool => "zpool status",
-            Self::Mounts => "mount",
-            Self::Df => "df",
-            Self::Timers => "systemctl list-timers",
-            Self::Log => "kernel log",
-            Self::Lspci => "lspci -vv",
-            Self::Lsusb => "lsusb -t",
-            Self::Iostat => "iostat -x",
-            Self::Fsutil => "fsutil",
-        }
+/// All of them, in the order in which their marks are looked for.
+static PROGRAMS: [Program; 18] = {
+    type IsMark = fn(&str) -> bool;
+    type IsJson = fn(&Value) -> bool;
+    type Read = fn(&Section<'_>, &mut Reading<'_>) -> bool;
+    const fn row(turn: u8, name: &'static str, is_mark: IsMark, is_json: IsJson, read: Read) -> Program {
+        Program { name, turn, is_mark, is_json, read }
     }
+    const NO_TEXT: IsMark = |_| false;
+    const NO_JSON: IsJson = |_| false;
+    [
+        row(0, "likenew facts", NO_TEXT, |of| has(of, BUNDLE), read_bundle),
+        row(13, "kernel log", log::is_record, NO_JSON, log::read),
+        row(
+            4,
+            "smartctl",
+            smartctl::is_mark,
+            |of| has(of, "smartctl") || has(of, "json_format_version"),
+            smartctl::read,
+        ),
+        row(1, "lsblk", blocks::is_lsblk_head, |of| has(of, "blockdevices"), blocks::read_lsblk),
+        row(11, "df", volumes::is_df_head, NO_JSON, volumes::read_df),
+        row(10, "mount", volumes::is_mount, NO_JSON, volumes::read_mounts),
+        row(3, "hdparm -I", blocks::is_hdparm_head, NO_JSON, blocks::read_hdparm),
+        row(8, "/proc/mdstat", volumes::is_mdstat_head, NO_JSON, volumes::read_mdstat),
+        row(9, "zpool status", volumes::is_pool_head, NO_JSON, volumes::read_pools),
+        row(12, "systemctl list-timers", volumes::is_timer, NO_JSON, volumes::read_timers),
+        row(14, "lspci -vv", links::is_pci_head, NO_JSON, links::read_pci),
+        row(15, "lsusb -t", links::is_usb_head, NO_JSON, links::read_usb),
+        row(2, "nvme list", nvme_cli::is_list_head, |of| has(of, "Devices"), nvme_cli::read_list),
+        row(
+            6,
+            "nvme smart-log",
+            nvme_cli::is_smart_head,
+            |of| has(of, "critical_warning") && has(of, "data_units_written"),
+            nvme_cli::read_smart,
+        ),
+        row(
+            5,
+            "nvme id-ctrl",
+            nvme_cli::is_identify_head,
+            |of| has(of, "mn") && has(of, "sn"),
+            nvme_cli::read_identify,
+        ),
+        row(
+            16,
+            "iostat -x",
+            blocks::is_iostat_head,
+            |of| of.pointer("/sysstat/hosts").is_some(),
+            blocks::read_iostat,
+        ),
+        row(7, "PowerShell", windows::is_disk_head, NO_JSON, windows::read_disks),
+        row(17, "fsutil", windows::is_fsutil, NO_JSON, windows::read_fsutil),
+    ]
+};
 
-    /// Of a document in JSON, by its keys.
-    fn of_json(value: &Value) -> Option<Self> {
-        let has = |key: &str| value.get(key).is_some();
-        [
-            (has(BUNDLE), Self::Bundle),
-            (has("smartctl") || has("json_format_version"), Self::Smartctl),
-            (has("blockdevices"), Self::Lsblk),
-            (has("Devices"), Self::NvmeList),
-            (has("critical_warning") && has("data_units_written"), Self::NvmeSmart),
-            (has("mn") && has("sn"), Self::NvmeIdentify),
-            (value.pointer("/sysstat/hosts").is_some(), Self::Iostat),
-        ]
-        .into_iter()
-        .find_map(|(is_it, kind)| is_it.then_some(kind))
-    }
+fn has(json: &Value, key: &str) -> bool {
+    json.get(key).is_some()
 }
 
 /// The key of a file that `facts --bundle` wrote.
@@ -161,9 +146,21 @@ pub fn bundle(facts: &Facts) -> String {
     format!("{value:#}\n")
 }
 
+fn read_bundle(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let facts = section.json.as_ref().and_then(|of| of.get("facts"));
+    let Some(facts) = facts.and_then(|facts| serde_json::from_value(facts.clone()).ok()) else {
+        return false;
+    };
+    into.facts = facts;
+    into.known = vec![KnownBy::default(); into.facts.drives.len()];
+    into.is_linux = Some(true);
+    into.file_systems.extend(into.facts.file_system.take());
+    true
+}
+
 /// The output of one program.
 struct Section<'a> {
-    kind: Kind,
+    program: &'static Program,
     file: &'a str,
     /// Of the whole text.
     all: &'a [&'a str],
@@ -175,33 +172,6 @@ struct Section<'a> {
 impl<'a> Section<'a> {
     fn text(&self) -> &'a [&'a str] {
         &self.all[self.lines.clone()]
-    }
-
-    /// Reads it; whether it said anything.
-    fn read(&self, into: &mut Reading<'_>) -> bool {
-        match (self.kind, &self.json) {
-            (Kind::Bundle, Some(value)) => into.read_bundle(value),
-            (Kind::Bundle, None) => false,
-            (Kind::Lsblk, Some(value)) => blocks::read_lsblk_json(value, into),
-            (Kind::Lsblk, None) => blocks::read_lsblk(self.text(), into),
-            (Kind::NvmeList, json) => nvme_cli::read_list(self.text(), json.as_ref(), into),
-            (Kind::Hdparm, _) => blocks::read_hdparm(self.text(), into),
-            (Kind::Smartctl, Some(value)) => smartctl::read_json(value, self.file, into),
-            (Kind::Smartctl, None) => smartctl::read_text(self, into),
-            (Kind::NvmeIdentify, json) => nvme_cli::read_identify(self, json.as_ref(), into),
-            (Kind::NvmeSmart, json) => nvme_cli::read_smart(self, json.as_ref(), into),
-            (Kind::Windows, _) => windows::read_disks(self.text(), into),
-            (Kind::Mdstat, _) => volumes::read_mdstat(self.text(), into),
-            (Kind::Zpool, _) => volumes::read_pools(self.text(), into),
-            (Kind::Mounts, _) => volumes::read_mounts(self.text(), into),
-            (Kind::Df, _) => volumes::read_df(self.text(), into),
-            (Kind::Timers, _) => volumes::read_timers(self.text(), into),
-            (Kind::Log, _) => log::read(self.text(), into),
-            (Kind::Lspci, _) => links::read_pci(self.text(), into),
-            (Kind::Lsusb, _) => links::read_usb(self.text(), into),
-            (Kind::Iostat, json) => blocks::read_iostat(self.text(), json.as_ref(), into),
-            (Kind::Fsutil, _) => windows::read_fsutil(self.text(), into),
-        }
     }
 
     /// The device in the command right above a line.
@@ -234,25 +204,33 @@ fn sections<'a>(of: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
     let (mut at, mut is_cut_off, mut has_ended) = (0, false, false);
     while at < lines.len() {
         let line = lines[at];
-        let begins = MARKS.iter().find(|(_, is_mark)| is_mark(line)).map(|(kind, _)| *kind);
+        let begins = PROGRAMS.iter().find(|program| (program.is_mark)(line));
         if begins.is_none()
             && !is_cut_off
             && let Some((json, length)) =
                 json_at(&text[line.as_ptr().addr() - text.as_ptr().addr()..], &mut is_cut_off)
         {
-            if let Some(kind) = Kind::of_json(&json) {
-                sections.push(Section { kind, file, all: lines, lines: at..at + length, json: Some(json) });
+            if let Some(program) = PROGRAMS.iter().find(|program| (program.is_json)(&json)) {
+                sections.push(Section {
+                    program,
+                    file,
+                    all: lines,
+                    lines: at..at + length,
+                    json: Some(json),
+                });
             }
             at += length;
             continue;
         }
         has_ended |= is_prompt(line);
         match (begins, sections.last_mut()) {
-            (Some(kind), Some(last)) if last.kind == kind && last.json.is_none() && !has_ended => {
+            (Some(program), Some(last))
+                if last.program.turn == program.turn && last.json.is_none() && !has_ended =>
+            {
                 last.lines.end = at + 1;
             }
-            (Some(kind), _) => {
-                sections.push(Section { kind, file, all: lines, lines: at..at + 1, json: None });
+            (Some(program), _) => {
+                sections.push(Section { program, file, all: lines, lines: at..at + 1, json: None });
                 has_ended = false;
             }
             (None, Some(last)) if last.json.is_none() && !has_ended => last.lines.end = at + 1,
@@ -343,7 +321,7 @@ struct Mark {
 struct KnownBy {
     serial: Option<String>,
     /// Outputs that were about it: a second one of a kind is about another drive, unless its name or serial number says otherwise.
-    outputs: Vec<Kind>,
+    outputs: Vec<&'static str>,
 }
 
 /// What was read so far.
@@ -352,8 +330,8 @@ struct Reading<'a> {
     facts: Facts,
     /// By what each of the drives is told from others.
     known: Vec<KnownBy>,
-    /// The output that is read now.
-    kind: Kind,
+    /// The program whose output is read now.
+    program: &'static str,
     /// Where the facts that are read now come from.
     origin: String,
     sources: Vec<ReportedSource>,
@@ -371,7 +349,7 @@ impl<'a> Reading<'a> {
             roots,
             facts: Facts::default(),
             known: Vec::new(),
-            kind: Kind::Bundle,
+            program: "",
             origin: String::new(),
             sources: Vec::new(),
             file_systems: Vec::new(),
@@ -387,16 +365,6 @@ impl<'a> Reading<'a> {
         value.map_or(Fact::NotQueried, |value| Fact::new(value, self.origin.clone()))
     }
 
-    fn read_bundle(&mut self, value: &Value) -> bool {
-        let facts = value.get("facts").cloned().and_then(|facts| serde_json::from_value(facts).ok());
-        let Some(facts) = facts else { return false };
-        self.facts = facts;
-        self.known = vec![KnownBy::default(); self.facts.drives.len()];
-        self.is_linux = Some(true);
-        self.file_systems.extend(self.facts.file_system.take());
-        true
-    }
-
     /// The drive that is meant, which may be new.
     fn drive(&mut self, mark: &Mark) -> &mut Drive {
         let at = self.position(mark).unwrap_or_else(|| {
@@ -410,8 +378,8 @@ impl<'a> Reading<'a> {
         let model = self.fact(mark.model.clone());
         let (drive, known) = (&mut self.facts.drives[at], &mut self.known[at]);
         known.serial = known.serial.take().or_else(|| mark.serial.clone());
-        if !known.outputs.contains(&self.kind) {
-            known.outputs.push(self.kind);
+        if !known.outputs.contains(&self.program) {
+            known.outputs.push(self.program);
         }
         if drive.name.is_empty() {
             drive.name = mark.name.clone().unwrap_or_default();
@@ -438,7 +406,7 @@ impl<'a> Reading<'a> {
         let mut alike = all().filter(|(_, (drive, known))| {
             let may_be = drive.name.is_empty() || mark.name.is_none();
             let is_model = drive.identity.model.value().is_some_and(|of| is_same_model(of, model));
-            may_be && is_model && serials(known).is_none() && !known.outputs.contains(&self.kind)
+            may_be && is_model && serials(known).is_none() && !known.outputs.contains(&self.program)
         });
         match (alike.next(), alike.next()) {
             (Some((at, _)), None) => Some(at),

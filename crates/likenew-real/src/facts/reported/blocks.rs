@@ -4,7 +4,7 @@ use likenew_core::facts::{DriveKind, Fact, Layer, LayerKind};
 use serde_json::Value;
 
 use super::table::rows;
-use super::{Mark, Reading, bytes_of, device_path, first_number, table_lines};
+use super::{Mark, Reading, Section, bytes_of, device_path, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
 /// The headings of lsblk, whatever columns were chosen.
@@ -43,12 +43,6 @@ impl Device<'_> {
     }
 }
 
-/// `lsblk -J`, with any columns.
-pub(super) fn read_lsblk_json(value: &Value, into: &mut Reading<'_>) -> bool {
-    let all = value.get("blockdevices").and_then(Value::as_array);
-    all.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0
-}
-
 /// A device and what is on it.
 fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Reading<'_>) -> bool {
     /// Layers above each other. Chosen: more than anybody builds.
@@ -71,11 +65,15 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
     true
 }
 
-/// The table of lsblk, whose branches say what is on what.
-pub(super) fn read_lsblk(text: &[&str], into: &mut Reading<'_>) -> bool {
+/// `lsblk -J`, with any columns, or its table, whose branches say what is on what.
+pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    if let Some(json) = &section.json {
+        let all = json.get("blockdevices").and_then(Value::as_array);
+        return all.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0;
+    }
     let mut above: Vec<(usize, String)> = Vec::new();
     let mut found = false;
-    for row in rows(table_lines(text)) {
+    for row in rows(table_lines(section.text())) {
         let Some(name) = row.get(&["NAME", "KNAME"]) else { continue };
         let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
         if name.is_empty() || name.contains(char::is_whitespace) {
@@ -216,7 +214,8 @@ fn is_device_line(line: &str) -> bool {
     })
 }
 
-pub(super) fn read_hdparm(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let mut found = false;
     let mut device = None;
     let mut from = 0;
@@ -292,7 +291,8 @@ pub(super) fn is_iostat_head(line: &str) -> bool {
 }
 
 /// What programs do at the drives: the last report, since the first one goes back to the start of the system.
-pub(super) fn read_iostat(text: &[&str], json: Option<&Value>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let (text, json) = (section.text(), section.json.as_ref());
     let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();
     if let Some(json) = json {
         let all = json.pointer("/sysstat/hosts/0/statistics").and_then(Value::as_array);

@@ -6,7 +6,7 @@ use likenew_core::facts::drive::{pcie_bytes_per_s, usb_bytes_per_s};
 use likenew_core::facts::{DriveKind, Fact, Hop, Link};
 use regex::Regex;
 
-use super::Reading;
+use super::{Reading, Section};
 use crate::facts::link::{hop, of_hops};
 use crate::facts::smartmontools::fill;
 use crate::wording::facts as wording;
@@ -37,7 +37,8 @@ pub(super) struct PciPort {
     hop: Hop,
 }
 
-pub(super) fn read_pci(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_pci(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let before = into.ports.len();
     let mut current: Option<PciPort> = None;
     for line in text {
@@ -103,7 +104,8 @@ pub(super) fn is_usb_head(line: &str) -> bool {
 }
 
 /// Drives behind USB, each with the hubs above it. Which of several is which, the tree does not say.
-pub(super) fn read_usb(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let mut above: Vec<(usize, String, u64)> = Vec::new();
     let mut drives: Vec<(String, Vec<Hop>)> = Vec::new();
     for line in text {

@@ -6,7 +6,7 @@ use likenew_core::facts::drive::sata_bytes_per_s;
 use likenew_core::facts::{Drive, DriveKind, Fact, Link};
 use regex::Regex;
 
-use super::{Reading, is_same_model};
+use super::{Reading, Section, is_same_model};
 use crate::facts::kernel_log::{Record, lines_of};
 use crate::facts::link::{hop, of_hops};
 use crate::facts::smartmontools::fill;
@@ -36,7 +36,8 @@ pub(super) fn is_record(line: &str) -> bool {
     record(line).is_some()
 }
 
-pub(super) fn read(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let records: Vec<Record> = text.iter().filter_map(|line| record(line)).collect();
     for record in &records {
         if let Some((_, version)) = record.text.split_once("Linux version ") {

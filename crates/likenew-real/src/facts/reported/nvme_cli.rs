@@ -11,7 +11,8 @@ pub(super) fn is_list_head(line: &str) -> bool {
     line.starts_with("Node ") && line.contains("Model") && line.contains("Namespace")
 }
 
-pub(super) fn read_list(text: &[&str], json: Option<&Value>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_list(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let (text, json) = (section.text(), section.json.as_ref());
     let mut found = false;
     let mut put = |path: &str, model: &str, serial: &str, firmware: &str, bytes: Option<u64>| {
         let Some(name) = device_path(path) else { return };
@@ -58,7 +59,8 @@ fn fields<'a>(text: &'a [&str]) -> impl Iterator<Item = (&'a str, &'a str)> {
     text.iter().filter_map(|line| line.split_once(':')).map(|(name, value)| (name.trim(), value.trim()))
 }
 
-pub(super) fn read_identify(section: &Section<'_>, json: Option<&Value>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let json = section.json.as_ref();
     let of_text =
         |key: &str| fields(section.text()).find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
     let text = |key: &str| match json {
@@ -120,7 +122,8 @@ fn key_of(name: &str) -> String {
 }
 
 /// The log of health, in the form of smartctl's JSON.
-pub(super) fn read_smart(section: &Section<'_>, json: Option<&Value>, into: &mut Reading<'_>) -> bool {
+pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let json = section.json.as_ref();
     let mut found: Map<String, Value> = Map::new();
     match json {
         Some(Value::Object(fields)) => found.extend(fields.clone()),

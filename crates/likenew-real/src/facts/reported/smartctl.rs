@@ -13,8 +13,15 @@ pub(super) fn is_mark(line: &str) -> bool {
     is_head(line) || line.starts_with("=== START OF ")
 }
 
+pub(super) fn read(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    match &section.json {
+        Some(json) => read_json(json, section.file, into),
+        None => read_text(section, into),
+    }
+}
+
 /// One answer or several below each other.
-pub(super) fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
     let mut heads: Vec<usize> = (0..text.len()).filter(|at| is_head(text[*at])).collect();
     if heads.first().is_none_or(|first| *first > 0) {
@@ -29,21 +36,21 @@ pub(super) fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         let refused =
             || text[from..to].iter().find_map(|line| device_path(line.split_once("open device: ")?.1));
         let device = device.or_else(refused);
-        found |= read(json_of(&text[from..to]), device, into);
+        found |= read_answer(json_of(&text[from..to]), device, into);
     }
     found
 }
 
 /// An answer in its own JSON.
-pub(super) fn read_json(value: &Value, file: &str, into: &mut Reading<'_>) -> bool {
+fn read_json(value: &Value, file: &str, into: &mut Reading<'_>) -> bool {
     let path = value.pointer("/device/name").and_then(Value::as_str);
     // Of a member of an array the path is that of the controller.
     let is_own = |path: &&str| !path.starts_with("/dev/bus/");
     let device = path.filter(is_own).and_then(device_path);
-    read(value.clone(), device.or_else(|| device_word(file).filter(|_| path.is_none())), into)
+    read_answer(value.clone(), device.or_else(|| device_word(file).filter(|_| path.is_none())), into)
 }
 
-fn read(answer: Value, device: Option<String>, into: &mut Reading<'_>) -> bool {
+fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) -> bool {
     if let Some(platform) = answer.pointer("/smartctl/platform_info").and_then(Value::as_str) {
         const OTHERS: [&str; 7] = ["FreeBSD", "NetBSD", "OpenBSD", "arwin", "mingw", "cygwin", "SunOS"];
         let kernel = platform

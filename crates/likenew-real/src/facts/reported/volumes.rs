@@ -6,7 +6,7 @@ use likenew_core::facts::{Fact, FileSystem, LayerKind, Trimming};
 use regex::Regex;
 
 use super::table::{Row, rows};
-use super::{Reading, bytes_of, table_lines};
+use super::{Reading, Section, bytes_of, table_lines};
 use crate::facts::smartmontools::fill;
 
 static MOUNT: LazyLock<Regex> =
@@ -20,7 +20,8 @@ pub(super) fn is_mount(line: &str) -> bool {
     MOUNT.is_match(line) || MOUNTS.is_match(line)
 }
 
-pub(super) fn read_mounts(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let mut found = false;
     for line in text {
         let Some(mount) = MOUNT.captures(line).or_else(|| MOUNTS.captures(line)) else { continue };
@@ -61,7 +62,8 @@ pub(super) fn is_df_head(line: &str) -> bool {
 }
 
 /// `df`, with or without `-h`, `-T`, `-k`, `-B`.
-pub(super) fn read_df(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_df(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let mut found = false;
     let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
     // In megabytes and more, `df -h` and `df -m` round.
@@ -125,7 +127,8 @@ pub(super) fn is_timer(line: &str) -> bool {
     line.contains("fstrim.timer")
 }
 
-pub(super) fn read_timers(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_timers(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let line = text[0];
     let next = text.iter().take(4).any(|line| line.contains("Active: active"));
     let state = match () {
@@ -147,7 +150,8 @@ pub(super) fn is_mdstat_head(line: &str) -> bool {
 }
 
 /// `md0 : active raid1 sdb1[1] sda1[0]`, then `[2/1] [U_]` and what it is busy with.
-pub(super) fn read_mdstat(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     static COUNT: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"\[(\d+)/(\d+)\] \[[U_]+\]").expect("the pattern is one"));
     static TASK: LazyLock<Regex> =
@@ -191,7 +195,8 @@ pub(super) fn is_pool_head(line: &str) -> bool {
 }
 
 /// `zpool status`: a pool as an array, with devices that are not online, errors, and what it is busy with.
-pub(super) fn read_pools(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     let mut pool: Option<String> = None;
     let mut is_table = false;
     let mut found = false;

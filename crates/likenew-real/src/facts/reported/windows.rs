@@ -3,7 +3,7 @@
 use likenew_core::facts::DriveKind;
 
 use super::table::rows;
-use super::{Mark, Reading, bytes_of, first_number, table_lines};
+use super::{Mark, Reading, Section, bytes_of, first_number, table_lines};
 use crate::facts::smartmontools::fill;
 
 /// The headings of a table, or the first line of a list.
@@ -15,7 +15,8 @@ pub(super) fn is_disk_head(line: &str) -> bool {
     is_table || is_list
 }
 
-pub(super) fn read_disks(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     into.is_linux.get_or_insert(false);
     let is_table = text[0].contains("HealthStatus") && !text[0].contains(" : ");
     if is_table {
@@ -104,7 +105,8 @@ pub(super) fn is_fsutil(line: &str) -> bool {
 }
 
 /// `NTFS DisableDeleteNotify = 0  (Allows TRIM operations to be sent to the storage device)`; of 7 and 8 without `NTFS`.
-pub(super) fn read_fsutil(text: &[&str], into: &mut Reading<'_>) -> bool {
+pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
+    let text = section.text();
     into.is_linux.get_or_insert(false);
     let ntfs = text.iter().find(|line| is_fsutil(line) && !line.trim_start().starts_with("ReFS"));
     let state = ntfs.and_then(|line| line.split_once('=')).and_then(|(_, value)| first_number(value));
