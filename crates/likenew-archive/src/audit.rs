@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::{self, RECORD, RECORDS};
+use likenew_core::state_folder::state_folder;
 use serde::{Deserialize, Serialize};
 
 use crate::error::ArchiveError;
@@ -104,15 +105,12 @@ pub struct AuditLog {
 pub struct AuditStep(AuditEntry);
 
 impl AuditLog {
-    /// Its path: `$XDG_STATE_HOME/likenew/audit.jsonl`, else `$HOME/.local/state/likenew/audit.jsonl` (XDG
-    /// Base Directory Specification 0.8). `env` looks up a variable.
+    /// Its path: `audit.jsonl` in the [`state_folder`]. `env` looks up a variable.
     ///
     /// # Errors
     /// [`ArchiveError::NoState`] when neither variable is an absolute path.
     pub fn default_path(env: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, ArchiveError> {
-        let absolute = |name| env(name).map(PathBuf::from).filter(|path| path.is_absolute());
-        let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
-        state.map(|state| state.join("likenew/audit.jsonl")).ok_or(ArchiveError::NoState)
+        state_folder(env).map(|state| state.join("audit.jsonl")).ok_or(ArchiveError::NoState)
     }
 
     /// Opens it, and makes it and its folder where they are missing. Only its owner can read it: it names drives.

@@ -11,9 +11,11 @@ use clap::{ArgMatches, Args, ColorChoice, ValueEnum};
 use likenew_archive::{Archive, Settings};
 use likenew_core::procedure::Plan;
 use likenew_core::units::parse_size;
+use likenew_real::facts::choose_smartctl_device;
+use likenew_real::facts::smartctl_device::DeviceChoice;
 use likenew_report::terminal::View;
 
-use crate::exit::Result;
+use crate::exit::{Failure, Result};
 use crate::wording;
 
 /// Headings of the help.
@@ -80,6 +82,31 @@ impl From<ExecutionArguments> for RunArguments {
         let folder = ArchiveFolder { archive: None };
         let archive_arguments = ArchiveArguments { folder, no_archive: false };
         Self { execution, archive_arguments, export: None, estimate: false }
+    }
+}
+
+/// How smartctl reaches the drive of a target.
+#[derive(Debug, Args)]
+pub(crate) struct SmartctlArgument {
+    /// Type for smartctl -d of a drive behind a RAID controller or USB bridge, such as megaraid,5 or sat; it is remembered
+    /// for this drive, and auto forgets it
+    #[arg(long, value_name = "TYPE", help_heading = RUN, conflicts_with_all = ["all", "from"])]
+    smartctl_device: Option<DeviceChoice>,
+}
+
+impl SmartctlArgument {
+    /// Has smartctl reach the drive of the only target in this way, if one was given.
+    ///
+    /// # Errors
+    /// There are several targets or a simulated one, smartctl gives no answer, or the type cannot be remembered.
+    pub(crate) fn apply(&self, targets: &[String]) -> Result<()> {
+        match (&self.smartctl_device, targets) {
+            (None, _) => Ok(()),
+            (Some(choice), [target]) if !target.starts_with("sim:") && target != "nop:" => {
+                Ok(choose_smartctl_device(Path::new(target), choice)?)
+            }
+            _ => Err(Failure::Usage(wording::SMARTCTL_DEVICE_TAKES_ONE_DRIVE.into())),
+        }
     }
 }
 

@@ -139,6 +139,8 @@ pub(crate) fn serving(url: &str) -> String {
 
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
+pub(crate) const SMARTCTL_DEVICE_TAKES_ONE_DRIVE: &str = "--smartctl-device takes one target that is on a real drive, because the type is remembered for that drive";
+
 pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) -> String {
     format!("--{flag} {value} is outside of {range}")
 }

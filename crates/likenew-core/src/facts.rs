@@ -12,7 +12,7 @@ pub mod rows;
 
 pub use drive::{
     Attribute, Card, Cloud, Counts, Database, Drive, DriveDelta, DriveKind, FactsDelta, Health, Hop,
-    HostMemory, Identity, Link, Log, LogKind, LogLine, Power, Serial, Space, Zones,
+    HostMemory, Identity, Link, Log, LogKind, LogLine, Power, Serial, Smartctl, Space, Zones,
 };
 pub use fact::Fact;
 pub use file_system::{FileSystem, Layer, LayerKind, Trimming, UNMAP_RULES};

@@ -41,6 +41,8 @@ pub const SECRET: Kind = Kind { name: "a file with a secret", bytes_max: 4 << 10
 pub const MACHINE: Kind = Kind { name: "a machine's record", bytes_max: 4 << 20 };
 /// What was concluded: tables and curves.
 pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
+/// Types of drives behind controllers and bridges: 100 bytes each.
+pub const DEVICE_TYPES: Kind = Kind { name: "a file of types", bytes_max: 1 << 20 };
 /// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
 pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
 /// All lines of a run: 20,000 workloads, beyond which no plan is started, of 40 KB. Parsed, they take a few

@@ -30,6 +30,7 @@ pub mod segment;
 pub mod shell;
 pub mod stamp;
 pub mod stat;
+pub mod state_folder;
 pub mod tally;
 pub mod target;
 pub mod trace;

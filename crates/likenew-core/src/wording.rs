@@ -131,3 +131,9 @@ pub(crate) const REWRITE_OLD_FILES: &str = "rewriting old files";
 pub(crate) const REWRITE_ALL_DATA: &str = "rewriting all data in place";
 pub(crate) const REWRITE_ALL_FILES: &str = "rewriting all files in place";
 pub(crate) const FORMAT: &str = "format by the drive";
+
+// Whose health it is
+
+pub(crate) fn disk_of_volume(volume: &str, device_type: &str) -> String {
+    format!("{volume} (disk {device_type})")
+}

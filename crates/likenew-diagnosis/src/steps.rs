@@ -217,6 +217,8 @@ fn bytes_in_use(site: &Site<'_>) -> Option<u64> {
 /// does not say both, or less than a percent, which it counts in whole ones.
 fn wear_percent(site: &Site<'_>, bytes: u64) -> Option<f64> {
     let [drive] = site.facts?.drives.as_slice() else { return None };
+    // A disk of a volume is written less than the volume.
+    let drive = Some(drive).filter(|drive| !drive.is_volume())?;
     let used = drive.health.used_percent.get().filter(|percent| *percent >= 1.0)?;
     let written = drive.counts.lifetime_bytes_written.get().filter(|written| *written > 0)?;
     Some(used * bytes as f64 / written as f64)

@@ -144,6 +144,10 @@ fn health(plan: &Plan, observations: &[Observation]) -> Vec<MetricValue> {
         _ => None,
     });
     let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return Vec::new() };
+    // Another disk may answer for the volume the next time.
+    if drive.is_volume() {
+        return Vec::new();
+    }
     let number = |count: &Fact<u64>| count.get().map(|count| count as f64);
     let Drive { health, counts, .. } = drive;
     [

@@ -14,6 +14,7 @@ mod link;
 mod machine;
 pub(crate) mod machine_file;
 pub mod reported;
+pub mod smartctl_device;
 mod smartmontools;
 mod stack;
 pub(crate) mod system;
@@ -21,19 +22,24 @@ pub(crate) mod system;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::facts::{Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind};
+use likenew_core::facts::{
+    Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind, Smartctl as Told,
+};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_core::stat::Stat;
+use rustix::fs::{Mode, OFlags};
 
-use self::machine::{MachineQuery, Roots, Subject};
-use self::smartmontools::{Databases, Smartctl};
+use self::machine::{MachineQuery, Question, Roots, Subject};
+use self::smartctl_device::DeviceChoice;
+use self::smartmontools::{Databases, Smartctl, disks_of_controller};
 use self::system::System;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::identify::{HealthSource, plausible_c};
+use crate::lab_error::not_possible;
 use crate::mounts::Mount;
 use crate::standards::counted;
-use crate::wording::facts as wording;
+use crate::wording::{action, facts as wording, smartctl_device as device_wording};
 
 /// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
 /// are examined, if any.
@@ -55,6 +61,48 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
         None => file_system::sample_file(&fd),
     });
     ProbeResult::Facts(Box::new(facts))
+}
+
+/// The block devices that hold a folder or file, or the one that is at a path.
+fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, LabError> {
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let fd = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
+    if let Some(number) = DeviceNumber::of_open(&fd) {
+        return Ok(roots.by_number(number).into_iter().collect());
+    }
+    let collector = Collector { roots, queries: &System };
+    Ok(Mount::containing(&fd).map(|mount| collector.devices_of(&mount)).unwrap_or_default())
+}
+
+/// Has smartctl reach the drive below a path in this way, from now on: it is asked, and if it answers, the type is remembered.
+///
+/// # Errors
+/// The path is not on one drive, smartctl gave no answer, or the type could not be remembered.
+pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), LabError> {
+    let (roots, queries) = (Roots::system(), System);
+    let drives = Collector { roots: &roots, queries: &queries }.drives_below(&devices_at(&roots, path)?);
+    let [drive] = &drives[..] else {
+        let names: Vec<String> = drives.iter().map(BlockDevice::name).collect();
+        return Err(LabError::Unsuitable(device_wording::not_one_drive(path, &names)));
+    };
+    if let DeviceChoice::Type(device_type) = choice {
+        if !queries.is_root() {
+            return Err(LabError::Unsuitable(device_wording::NEEDS_ROOT.to_owned()));
+        }
+        let subject = Subject::new(&roots, &queries, drive.clone());
+        let answer = Smartctl::read(subject.query(Question::Smartctl(Some(device_type))));
+        if let Some(reason) = answer.reason().filter(|_| !answer.is_asleep()) {
+            let disks = disks_of_controller(&subject);
+            return Err(LabError::Unsuitable(device_wording::no_answer(
+                &drive.name(),
+                device_type,
+                reason,
+                &disks,
+            )));
+        }
+    }
+    smartctl_device::remember_of(drive, choice)
 }
 
 /// Facts of every drive of this machine, whatever is on it.
@@ -96,12 +144,9 @@ impl Collector<'_> {
 
     /// Of block devices and what they are built on.
     pub(crate) fn of_devices(&self, devices: &[BlockDevice]) -> Facts {
-        let (layers, bottoms) = self.down_from(devices);
-        let subjects: Vec<Subject<'_>> = bottoms
-            .into_iter()
-            .filter(|device| !device.name().starts_with("loop"))
-            .map(|device| Subject::new(self.roots, self.queries, device))
-            .collect();
+        let (layers, drives) = self.down_from(devices);
+        let subjects: Vec<Subject<'_>> =
+            drives.into_iter().map(|device| Subject::new(self.roots, self.queries, device)).collect();
         let before: Vec<_> = subjects.iter().map(kernel_log::reading).collect();
         let seconds = if subjects.is_empty() { 0.0 } else { self.queries.pause_s() };
         let log = kernel_log::kernel_log(self.queries);
@@ -116,6 +161,11 @@ impl Collector<'_> {
             stack: layers,
             ..Facts::default()
         }
+    }
+
+    /// The drives at the bottom of some devices.
+    pub(crate) fn drives_below(&self, devices: &[BlockDevice]) -> Vec<BlockDevice> {
+        self.down_from(devices).1
     }
 
     /// The layers below some devices and the drives at the bottom. Below a loop device, this continues with
@@ -143,6 +193,7 @@ impl Collector<'_> {
                 }
             }
         }
+        bottoms.retain(|device| !device.name().starts_with("loop"));
         (layers, bottoms)
     }
 
@@ -222,6 +273,10 @@ fn drive(
 
 /// The health of a drive, by the means of its kind.
 fn state(subject: &Subject<'_>, drive: &mut Drive) {
+    if let told @ Fact::Unknown { .. } = &subject.smartctl_device {
+        drive.smartctl = Some(Told { device_type: told.clone(), ..Told::default() });
+    }
+    let mut asked = None;
     match subject.kind {
         DriveKind::Nvme => {
             drive.health = drive_answers::nvme_health(subject);
@@ -242,6 +297,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
                 let message = Smartctl::query(subject);
                 drive.health.failing = message.health().failing;
                 message.complete(drive, message.serial(subject));
+                asked = Some(message);
             }
         },
         DriveKind::Card => {
@@ -255,6 +311,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             let serial = message.serial(subject);
             message.complete(drive, serial.clone());
             message.identify(drive, serial);
+            asked = Some(message);
         }
         DriveKind::Virtual => {
             let reason = wording::VIRTUAL_MEDIUM;
@@ -271,9 +328,31 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         && drive.identity.rotation_rpm.get() == Some(0)
         && (drive.health.used_percent.value().is_none()
             || drive.counts.lifetime_bytes_written.value().is_none());
-    if (is_refused || lacks_wear) && subject.queries.is_root() {
+    let is_told = subject.smartctl_device.value().is_some();
+    if asked.is_none() && (is_told || (is_refused || lacks_wear) && subject.queries.is_root()) {
         let message = Smartctl::query(subject);
         message.complete(drive, message.serial(subject));
+        asked = Some(message);
+    }
+    if let Some(message) = asked {
+        tell_types(subject, &message, drive);
+    }
+}
+
+/// Which type smartctl was told, and where it does not know the health, which it could be told.
+fn tell_types(subject: &Subject<'_>, message: &Smartctl, drive: &mut Drive) {
+    drive.smartctl = message.told(subject).or(drive.smartctl.take());
+    if drive.health.failing.value().is_some() {
+        return;
+    }
+    if subject.smartctl_device.value().is_some() {
+        drive.health.failing = message.health().failing;
+    }
+    let driver = drive.link.driver.value().map(String::as_str);
+    if let (Some(help), Fact::Unknown { reason, .. }) =
+        (message.type_to_give(subject, driver), &mut drive.health.failing)
+    {
+        *reason = wording::with_help(reason, &help);
     }
 }
 

@@ -132,6 +132,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
         Health::Sound => remarkable.push(health),
     }
     findings.answers.extend(remarkable);
+    findings.answers.extend(facts.drives.iter().filter_map(wording::smartctl));
     findings.answers.extend(facts.drives.iter().filter_map(product));
     findings.answers.extend(facts.drives.iter().filter_map(endurance));
     findings.answers.extend(facts.reported.iter().flat_map(about_outputs));
@@ -147,10 +148,18 @@ fn overview(facts: &Known, state: Health, is_unremarkable: bool) -> Overview {
     let remarks = (!is_unremarkable).then_some(wording::REMARKS);
     let lines: Vec<DriveLine> = facts.drives.iter().map(drive_line).collect();
     let product = facts.drives.iter().any(|drive| product(drive).is_some()).then_some(wording::PRODUCT);
+    let told = facts.drives.iter().any(|drive| drive.smartctl.is_some()).then_some(wording::SMARTCTL);
     let missing = facts.reported.as_ref().filter(|reported| !reported.missing.is_empty());
     let missing = missing.map(|_| wording::NOT_SHOWN);
     Overview {
-        answers: health.into_iter().chain(remarks).chain(product).chain(missing).map(str::to_owned).collect(),
+        answers: health
+            .into_iter()
+            .chain(remarks)
+            .chain(told)
+            .chain(product)
+            .chain(missing)
+            .map(str::to_owned)
+            .collect(),
         table: (!lines.is_empty()).then(|| wording::drive_table(&lines)),
         ..Overview::default()
     }
@@ -171,6 +180,7 @@ const HOURS_LEAST: u64 = 1000;
 
 /// How much of what a drive is rated to take was written, and how long the rest lasts at the pace so far.
 fn endurance(drive: &Drive) -> Option<Answer> {
+    let drive = Some(drive).filter(|drive| !drive.is_volume())?;
     let rated_bytes = of_drive(drive)?.drive.tbw? * 1e12;
     let written = drive.counts.lifetime_bytes_written.get()? as f64;
     let hours = drive.counts.power_on_hours.get().filter(|hours| *hours >= HOURS_LEAST && written > 0.0);
@@ -197,7 +207,7 @@ pub(crate) fn failing_drives(facts: &Known) -> Option<Answer> {
         .drives
         .iter()
         .filter(|drive| drive.health.failing.get() == Some(true))
-        .map(|drive| (drive.name.clone(), drive.health.warnings.value().cloned().unwrap_or_default()))
+        .map(|drive| (drive.health_subject(), drive.health.warnings.value().cloned().unwrap_or_default()))
         .collect();
     (!failing.is_empty()).then(|| wording::failing(&failing))
 }
@@ -252,6 +262,33 @@ mod tests {
             drive
         };
         Known { drives: answers.iter().enumerate().map(drive).collect(), ..Known::default() }
+    }
+
+    #[test]
+    fn a_disk_of_a_volume_is_named_and_rates_nothing() {
+        let mut facts = known(&[Some(true)]);
+        let drive = &mut facts.drives[0];
+        drive.kind = likenew_core::facts::DriveKind::Sata;
+        drive.identity.model = Fact::new("Samsung SSD 860 EVO 500GB".to_owned(), "t");
+        drive.identity.capacity_bytes = Fact::new(500_107_862_016, "t");
+        drive.counts.lifetime_bytes_written = Fact::new(1_000_000_000_000, "t");
+        drive.health.pending_sectors = Fact::new(3, "t");
+        assert!(endurance(drive).is_some() && wording::smartctl(drive).is_none());
+        drive.smartctl = Some(likenew_core::facts::Smartctl {
+            device_type: Fact::new("megaraid,5".to_owned(), "given now"),
+            member: Fact::new("ST4000NM0023, 3.64 TiB".to_owned(), "t"),
+        });
+        assert_eq!(endurance(drive), None, "what one disk was written is not what the volume was");
+        let told = wording::smartctl(drive).unwrap().answer;
+        assert!(told.contains("ST4000NM0023") && told.contains("megaraid,5, given now"), "{told}");
+        let findings = judge(&facts, None);
+        assert!(
+            findings.summary.contains("sd0 (disk megaraid,5) reports that it is failing"),
+            "{}",
+            findings.summary
+        );
+        let subjects: Vec<String> = remarks(&facts).into_iter().map(|remark| remark.subject).collect();
+        assert!(subjects.contains(&"sd0 (disk megaraid,5)".to_owned()), "{subjects:?}");
     }
 
     #[test]

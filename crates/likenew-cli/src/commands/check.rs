@@ -23,7 +23,7 @@ use super::facts::FromOutputs;
 use super::history::HistoryPlace;
 use super::{Command, history, seed_of_one_run};
 use crate::access::Access;
-use crate::arguments::{OUTPUT, RUN, RunArguments};
+use crate::arguments::{OUTPUT, RUN, RunArguments, SmartctlArgument};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{OnFailure, Request, Target, measure_each, options};
 use crate::output;
@@ -63,6 +63,8 @@ pub(crate) struct Check {
     app: Vec<String>,
     #[command(flatten)]
     references: ReferenceArguments,
+    #[command(flatten)]
+    smartctl: SmartctlArgument,
     /// Random seed [default: 0 for simulated drives, a new one each time for real ones]
     #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]
     seed: Option<u64>,
@@ -116,6 +118,9 @@ impl Check {
         };
         if targets.len() > 1 && !self.upgrade.is_empty() {
             return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
+        }
+        if !self.plan {
+            self.smartctl.apply(&targets)?;
         }
         let request = Request {
             prints_plan: self.plan,

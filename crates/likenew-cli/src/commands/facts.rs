@@ -16,6 +16,7 @@ use super::Command;
 use crate::access::Access;
 use crate::arguments::{
     ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, OUTPUT, Output, RUN, RunArguments,
+    SmartctlArgument,
 };
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure};
@@ -40,6 +41,8 @@ pub(crate) struct Facts {
     /// Show where each fact comes from
     #[arg(long, help_heading = RUN)]
     origins: bool,
+    #[command(flatten)]
+    smartctl: SmartctlArgument,
     /// Print the plan as TOML and stop
     #[arg(long, help_heading = RUN)]
     plan: bool,
@@ -54,7 +57,7 @@ pub(crate) struct Facts {
 
 impl Command for Facts {
     fn run(self) -> Result<Exit> {
-        let Self { target, all, from, bundle, origins, plan, output, folder, no_archive } = self;
+        let Self { target, all, from, bundle, origins, smartctl, plan, output, folder, no_archive } = self;
         let run_arguments = RunArguments {
             execution: ExecutionArguments::with_output(output),
             archive_arguments: ArchiveArguments { folder, no_archive },
@@ -65,6 +68,9 @@ impl Command for Facts {
         let access = printed.as_ref().map_or(Access::Facts { of_all: all }, Access::Printed);
         // Every drive has no name that could be typed.
         let typed = target.clone().unwrap_or_default();
+        if !plan {
+            smartctl.apply(std::slice::from_ref(&typed))?;
+        }
         if let Some(path) = bundle.as_ref().filter(|_| !plan) {
             write_bundle(access, &typed, &run_arguments, path)?;
             if path == Path::new("-") {

@@ -150,3 +150,78 @@ fn what_is_no_target_is_reported_in_words() {
         sandbox.run(arguments).code(2).says(words);
     }
 }
+
+/// A smartctl that reaches a drive only with `-d sat`, in a folder for PATH.
+fn smartctl_that_needs_sat(sandbox: &Sandbox) -> String {
+    let folder = sandbox.work().join("programs");
+    std::fs::create_dir(&folder).unwrap();
+    let body = r#"#!/bin/sh
+case "$*" in
+*"-d sat"*) echo '{"smartctl":{"version":[7,4]},"device":{"type":"sat"},"model_name":"X","smart_status":{"passed":true},"power_on_time":{"hours":77}}' ;;
+*) echo '{"smartctl":{"version":[7,4],"messages":[{"string":"Unknown USB bridge [0x152d:0x0578]"}],"exit_status":1}}' ;;
+esac
+"#;
+    std::fs::write(folder.join("smartctl"), body).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.join("smartctl"), executable).unwrap();
+    format!("{}:{}", folder.display(), std::env::var("PATH").unwrap())
+}
+
+#[test]
+fn the_type_of_a_drive_behind_a_bridge_is_given_once() {
+    let sandbox = Sandbox::new();
+    let listed = sandbox.run(&["drives", "--json", "-"]).code(0).json();
+    let path = listed["real"].as_array().unwrap().iter().find_map(|drive| drive["path"].as_str());
+    let Some(path) = path.filter(|_| rustix::process::geteuid().is_root()) else {
+        return eprintln!("SKIPPED: it takes root and a drive");
+    };
+    let programs = smartctl_that_needs_sat(&sandbox);
+    let facts = |arguments: &[&str]| {
+        let arguments = [&["facts", path, "--json", "-"], arguments].concat();
+        CommandOutput::of(sandbox.command(&arguments).env("PATH", &programs))
+    };
+    let row = |document: &Value, section: &str, fact: &str| {
+        let is_it = |row: &&Value| row["section"] == section && row["fact"] == fact;
+        rows(document).into_iter().find(is_it).cloned()
+    };
+    let memory = sandbox.audit().with_file_name("smartctl-devices.json");
+
+    let wrong = facts(&["--smartctl-device", "megaraid,0"]);
+    wrong.code(2).says("--smartctl-device megaraid,0 does not reach").says("Unknown USB bridge");
+    assert!(!memory.exists(), "what does not work is not remembered");
+
+    let given = finished(&facts(&["--smartctl-device", "sat"])).json();
+    is_valid(&given);
+    assert_eq!(row(&given, "health", "failing").unwrap()["value"], false);
+    let told = row(&given, "smartctl", "device_type").unwrap();
+    assert_eq!((&told["value"], &told["origin"]), (&"sat".into(), &"given now".into()));
+
+    let later = finished(&facts(&[])).json();
+    let told = row(&later, "smartctl", "device_type").unwrap();
+    assert!(told["origin"].as_str().unwrap().starts_with("remembered since 2"), "{told}");
+    assert_eq!(row(&later, "counts", "power_on_hours").unwrap()["value"], 77);
+    CommandOutput::of(sandbox.command(&["facts", path]).env("PATH", &programs))
+        .says("asked with smartctl -d sat, remembered since 2");
+
+    let forgotten = finished(&facts(&["--smartctl-device", "auto"])).json();
+    assert_eq!(row(&forgotten, "smartctl", "device_type"), None);
+    assert_eq!(std::fs::read_to_string(&memory).unwrap(), "{}\n");
+}
+
+#[test]
+fn a_type_of_smartctl_is_for_one_real_drive_and_no_other_word() {
+    let sandbox = Sandbox::new();
+    for wrong in ["-x", "megaraid", "sat;reboot", ""] {
+        let flag = format!("--smartctl-device={wrong}");
+        sandbox.run(&["facts", ".", &flag]).code(2).says("--smartctl-device");
+    }
+    sandbox.run(&["facts", ".", "--smartctl-device", "megaraid,300"]).code(2).says("N is 0 to 127");
+    sandbox.run(&["facts", ".", "--smartctl-device", "jmb39x,0"]).code(2).says("writes to a sector");
+    let targets: [&[&str]; 3] =
+        [&["facts", "sim:tiny-flash"], &["check", "sim:tiny-flash"], &["check", ".", "/", "--bytes", "0"]];
+    for target in targets {
+        let words = [target, &["--smartctl-device", "sat"]].concat();
+        sandbox.run(&words).code(2).says("--smartctl-device takes one target that is on a real drive");
+    }
+    sandbox.run(&["facts", "--all", "--smartctl-device", "sat"]).code(2).says("--smartctl-device");
+}

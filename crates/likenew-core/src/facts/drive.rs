@@ -54,6 +54,9 @@ pub struct Drive {
     pub health: Health,
     /// What is counted.
     pub counts: Counts,
+    /// Absent unless smartctl was told how to reach it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smartctl: Option<Smartctl>,
     /// What it holds, as it reports.
     pub space: Space,
     /// Absent unless it is a card.
@@ -88,6 +91,31 @@ impl Drive {
         );
         kind && !is_virtual && self.cloud.is_none()
     }
+
+    /// Whether this is a volume of several disks, one of which reported its health and counters.
+    pub fn is_volume(&self) -> bool {
+        self.smartctl.as_ref().is_some_and(|told| told.member.value().is_some())
+    }
+
+    /// Whose health and counters these are: the drive's, or those of one disk of the volume.
+    pub fn health_subject(&self) -> String {
+        match self.smartctl.as_ref().and_then(|told| told.device_type.value()).filter(|_| self.is_volume()) {
+            Some(device_type) => wording::disk_of_volume(&self.name, device_type),
+            None => self.name.clone(),
+        }
+    }
+}
+
+/// How smartctl was told to reach a drive behind a controller or bridge.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Smartctl {
+    /// The type of its option `-d`; the origin says who gave it, and when.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub device_type: Fact<String>,
+    /// Model and size of the disk that answered, if that is one of several in a volume.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub member: Fact<String>,
 }
 
 /// What a card reports.

@@ -40,16 +40,15 @@ pub(super) static CAUSE: Cause = Cause {
         }),
         fact("spare_low", 5.0, -0.5, |case| {
             let (left, least) = spare(&case.drive()?.health)?;
-            let text = format!("The drive reports {} of its spare flash left.", Share(left / 100.0));
+            let text =
+                format!("{} reports {} of its spare flash left.", reporter(case)?, Share(left / 100.0));
             Some((left <= least, text))
         })
         .in_group("wear"),
         fact("failing", 3.0, -0.2, |case| {
-            either(
-                case.drive()?.health.failing.get()?,
-                "The drive reports that it is failing.",
-                "The drive does not report that it is failing.",
-            )
+            let (is_failing, reporter) = (case.drive()?.health.failing.get()?, reporter(case)?);
+            let verb = if is_failing { "reports" } else { "does not report" };
+            Some((is_failing, format!("{reporter} {verb} that it is failing.")))
         })
         .in_group("wear"),
         other_io(-2.0).in_group("disturbance"),
@@ -72,13 +71,19 @@ pub(super) static CAUSE: Cause = Cause {
     ..Cause::BLANK
 };
 
+/// Whose wear and health are known: the drive's, or those of one disk of a volume.
+fn reporter(case: &Case<'_>) -> Option<String> {
+    let drive = case.drive()?;
+    Some(if drive.is_volume() { drive.health_subject() } else { "The drive".to_owned() })
+}
+
 fn used_percent(case: &Case<'_>) -> Option<f64> {
     case.drive()?.health.used_percent.get()
 }
 
 fn endurance_used(case: &Case<'_>, least_percent: f64) -> Option<(bool, String)> {
     let used = used_percent(case)?;
-    let text = format!("The drive reports {} of its endurance used.", Share(used / 100.0));
+    let text = format!("{} reports {} of its endurance used.", reporter(case)?, Share(used / 100.0));
     Some((used >= least_percent, text))
 }
 

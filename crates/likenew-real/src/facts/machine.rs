@@ -184,15 +184,17 @@ pub(crate) fn unreadable_fact<T>(error: &std::io::Error, origin: &str) -> Fact<T
 
 /// A query. All of them only read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Question {
+pub(crate) enum Question<'a> {
     /// A command to an NVMe drive; the answer of a feature has its value in four bytes, then its data.
     Nvme(NvmeCommand),
     /// ATA's IDENTIFY DEVICE: 512 bytes.
     AtaIdentify,
     /// A command to an ATA drive: 512 bytes.
     Ata(AtaCommand),
-    /// The output of smartctl, as JSON.
-    Smartctl,
+    /// The output of smartctl, as JSON, with the type that it is told (`-d`).
+    Smartctl(Option<&'a str>),
+    /// The drives that smartctl finds without opening one, as JSON.
+    SmartctlScan,
     /// The table of a device mapper's device, as `dmsetup table` prints it, which hides keys.
     MapperTable,
     /// The kernel's log, as /dev/kmsg has it.
@@ -203,7 +205,7 @@ pub(crate) enum Question {
 pub(crate) const SMARTCTL_ARGUMENTS: [&str; 10] =
     ["--json=c", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
 
-impl Question {
+impl Question<'_> {
     /// The text for the origin of a fact.
     pub(crate) fn origin(self) -> String {
         match self {
@@ -218,7 +220,11 @@ impl Question {
             Self::Ata(AtaCommand::SmartData) => "ATA SMART READ DATA".to_owned(),
             Self::Ata(AtaCommand::SmartThresholds) => "ATA SMART READ THRESHOLDS".to_owned(),
             Self::Ata(AtaCommand::Log(log, page)) => format!("ATA log {log:02X}h page {page:02X}h"),
-            Self::Smartctl => format!("smartctl {}", SMARTCTL_ARGUMENTS.join(" ")),
+            Self::Smartctl(None) => format!("smartctl {}", SMARTCTL_ARGUMENTS.join(" ")),
+            Self::Smartctl(Some(device_type)) => {
+                format!("smartctl {} -d {device_type}", SMARTCTL_ARGUMENTS.join(" "))
+            }
+            Self::SmartctlScan => "smartctl --scan".to_owned(),
             Self::MapperTable => "dmsetup table".to_owned(),
             Self::KernelLog => "/dev/kmsg".to_owned(),
         }
@@ -251,7 +257,10 @@ pub(crate) trait MachineQuery {
     ///
     /// # Errors
     /// Why there is none.
-    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal>;
+    fn query(&self, device: &str, question: Question<'_>) -> Result<Vec<u8>, Refusal>;
+
+    /// The type that smartctl is to be told for a drive, with who gave it as its origin.
+    fn smartctl_device(&self, device: &BlockDevice) -> Fact<String>;
 
     /// The space of the file system at a path.
     ///
@@ -270,7 +279,7 @@ pub(crate) trait MachineQuery {
 }
 
 /// An answer as a fact.
-pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Question) -> Fact<Vec<u8>> {
+pub(crate) fn answer(queries: &dyn MachineQuery, device: &str, question: Question<'_>) -> Fact<Vec<u8>> {
     fact(queries.query(device, question), question.origin())
 }
 
@@ -295,6 +304,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) folder: String,
     /// The controller of an NVMe drive: `nvme0`.
     pub(crate) controller: Option<String>,
+    /// The type that smartctl is told.
+    pub(crate) smartctl_device: Fact<String>,
 }
 
 impl<'a> Subject<'a> {
@@ -302,7 +313,8 @@ impl<'a> Subject<'a> {
         let folder = roots.folder_of(&device);
         let controller = controller(roots, &device);
         let kind = kind(&device, &folder, controller.is_some());
-        Self { roots, queries, device, kind, folder, controller }
+        let smartctl_device = queries.smartctl_device(&device);
+        Self { roots, queries, device, kind, folder, controller, smartctl_device }
     }
 
     /// The kernel's name.
@@ -316,7 +328,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Asks the drive.
-    pub(crate) fn query(&self, question: Question) -> Fact<Vec<u8>> {
+    pub(crate) fn query(&self, question: Question<'_>) -> Fact<Vec<u8>> {
         fact(self.queries.query(&self.name(), question), question.origin())
     }
 

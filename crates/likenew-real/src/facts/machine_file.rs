@@ -8,6 +8,7 @@
 //!   block device of that name;
 //! - `PATH : BYTES` and a block of `OFFSET: HEX`: a file of so many bytes, zeros but for those;
 //! - `ask DEVICE QUESTION BYTES` and such a block: an answer; `ask DEVICE QUESTION =` and a block: one that is text;
+//! - `told DEVICE TYPE`: the type that smartctl is told, of which the answer is `ask DEVICE smartctl:TYPE =`;
 //! - `space PATH TOTAL FREE AVAILABLE`: a file system's bytes; `root` or `nobody`: the user who asks;
 //!   `now SECONDS`: the date.
 //!
@@ -23,6 +24,7 @@ use likenew_core::facts::{Fact, Facts};
 use super::machine::{MachineQuery, Question, Refusal, Roots, SpaceUsage};
 use super::smartmontools::{self, Smartctl};
 use super::{Collector, kernel_log};
+use crate::block::BlockDevice;
 use crate::drive_commands::{AtaCommand, NvmeCommand};
 use crate::mounts::Mount;
 use crate::wording::facts as wording;
@@ -32,6 +34,7 @@ use crate::wording::facts as wording;
 pub(super) struct Machine {
     pub(super) answers: HashMap<(String, String), Vec<u8>>,
     spaces: HashMap<String, SpaceUsage>,
+    device_types: HashMap<String, String>,
     is_root: bool,
     now_s: i64,
 }
@@ -76,6 +79,9 @@ impl Machine {
                 ["ask", device, question, bytes] => {
                     let answer = sparse(bytes.parse().unwrap(), &block());
                     machine.answers.insert((device.into(), question.into()), answer);
+                }
+                ["told", device, device_type] => {
+                    machine.device_types.insert(device.into(), device_type.into());
                 }
                 ["slave", path] => {
                     let name = path.rsplit('/').next().unwrap();
@@ -141,7 +147,7 @@ fn link_devices(root: &Path, folder: &Path) {
 }
 
 impl MachineQuery for Machine {
-    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+    fn query(&self, device: &str, question: Question<'_>) -> Result<Vec<u8>, Refusal> {
         let word = match question {
             Question::Nvme(NvmeCommand::Controller) => "controller".to_owned(),
             Question::Nvme(NvmeCommand::Namespace) => "namespace".to_owned(),
@@ -152,7 +158,9 @@ impl MachineQuery for Machine {
             Question::Ata(AtaCommand::SmartData) => "smart".to_owned(),
             Question::Ata(AtaCommand::SmartThresholds) => "thresholds".to_owned(),
             Question::Ata(AtaCommand::Log(log, page)) => format!("log-{log:02x}-{page:02x}"),
-            Question::Smartctl => "smartctl".to_owned(),
+            Question::Smartctl(None) => "smartctl".to_owned(),
+            Question::Smartctl(Some(device_type)) => format!("smartctl:{device_type}"),
+            Question::SmartctlScan => "scan".to_owned(),
             Question::MapperTable => "table".to_owned(),
             Question::KernelLog => "log".to_owned(),
         };
@@ -162,6 +170,11 @@ impl MachineQuery for Machine {
             None if self.is_root => Err(Refusal::Other(wording::NO_ANSWER.to_owned())),
             None => Err(Refusal::Rights),
         }
+    }
+
+    fn smartctl_device(&self, device: &BlockDevice) -> Fact<String> {
+        let device_type = self.device_types.get(&device.name());
+        device_type.map_or(Fact::NotQueried, |of| Fact::new(of.clone(), "remembered since 2026-11-29"))
     }
 
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {

@@ -1,18 +1,19 @@
 //! What smartmontools knows of a drive, where it is installed: the answers of smartctl, and its database of drives.
 
 use likenew_core::facts::drive::sata_bytes_per_s;
-use likenew_core::facts::{Attribute, Counts, Database, Drive, Fact, Health, Link, Serial};
+use likenew_core::facts::{Attribute, Counts, Database, Drive, Fact, Health, Link, Serial, Smartctl as Told};
+use likenew_core::units::amount;
 use regex::Regex;
 use serde_json::Value;
 
 use super::drive_answers::{attribute_warning, nvme_warnings};
 use super::identity::hashed_serial;
-use super::link;
 use super::machine::{Question, Roots, Subject, fact};
+use super::{link, smartctl_device};
 use crate::block::BlockDevice;
 use crate::identify::{is_placeholder, plausible_c, usb_device};
 use crate::standards::{clean, counted};
-use crate::wording::facts as wording;
+use crate::wording::{facts as wording, smartctl_device as device_wording};
 
 // What smartctl reports of a drive that nothing else here can query, in its JSON (smartctl(8), `--json`,
 // format 1.0).
@@ -64,13 +65,41 @@ const REMAINING: [&str; 14] = [
     "Lifetime_Left",
 ];
 
+/// Capacity that a bridge may hide of its drive. Chosen: some hide a few sectors at the end, and RAID keeps more for itself.
+const HIDDEN_BYTES_MAX: u64 = 1 << 20;
+
+/// Drivers of RAID controllers, by whose name the kernel shows volumes, and the type for a disk of one (smartctl(8), `-d`).
+const RAID_DRIVERS: [(&str, &str); 8] = [
+    ("megaraid_sas", "megaraid,N"),
+    ("3w-xxxx", "3ware,N"),
+    ("3w-9xxx", "3ware,N"),
+    ("3w-sas", "3ware,N"),
+    ("arcmsr", "areca,N"),
+    ("cciss", "cciss,N"),
+    ("hpsa", "cciss,N"),
+    ("aacraid", "aacraid,H,L,ID"),
+];
 /// The answer of smartctl.
-pub(crate) struct Smartctl(Fact<Value>);
+pub(crate) struct Smartctl {
+    answer: Fact<Value>,
+    /// Whether it has run and woken nothing, whatever it found out.
+    has_run: bool,
+    /// Whether one disk of several answered, and not the whole drive.
+    is_member: bool,
+}
 
 impl Smartctl {
     /// Runs it.
     pub(crate) fn query(subject: &Subject<'_>) -> Self {
-        Self::read(subject.query(Question::Smartctl))
+        let device_type = subject.smartctl_device.value().map(String::as_str);
+        let mut smartctl = Self::read(subject.query(Question::Smartctl(device_type)));
+        if let (Some(device_type), Fact::Value { origin, .. }) = (device_type, &mut smartctl.answer) {
+            *origin += &format!(" -d {device_type}");
+        }
+        let capacities = smartctl.number("/user_capacity/bytes").get().zip(subject.device.bytes());
+        smartctl.is_member = device_type.is_some_and(smartctl_device::is_member)
+            || capacities.is_some_and(|(disk, whole)| disk > 0 && disk.abs_diff(whole) > HIDDEN_BYTES_MAX);
+        smartctl
     }
 
     /// An answer with its version as origin, or why it is none.
@@ -80,7 +109,7 @@ impl Smartctl {
         });
         match answer {
             Fact::Value { value, .. } => Self::of_json(value),
-            other => Self(other),
+            answer => Self { answer, has_run: false, is_member: false },
         }
     }
 
@@ -93,7 +122,8 @@ impl Smartctl {
             Some(version) => format!("smartctl {version} (json)"),
             None => "smartctl (json)".to_owned(),
         };
-        Self(match answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default() {
+        let status = answer.pointer("/smartctl/exit_status").and_then(Value::as_u64).unwrap_or_default();
+        let answer = match status {
             ASLEEP => Fact::unknown(wording::ASLEEP, origin).help(wording::WAKE_IT),
             // What it has found out it says, also where one of its questions was refused.
             status if status & NO_ANSWER != 0 && !STATE.iter().any(|part| answer.get(part).is_some()) => {
@@ -102,18 +132,64 @@ impl Smartctl {
                 Fact::unknown(wording::smartctl_failed(&reason), origin)
             }
             _ => Fact::new(answer, origin),
+        };
+        Self { answer, has_run: status != ASLEEP, is_member: false }
+    }
+
+    /// Whether the disk sleeps, so that it was not asked.
+    pub(crate) fn is_asleep(&self) -> bool {
+        self.reason() == Some(wording::ASLEEP)
+    }
+
+    /// How it was told to reach the drive, and which disk of several answered.
+    pub(crate) fn told(&self, subject: &Subject<'_>) -> Option<Told> {
+        if subject.smartctl_device.is_not_queried() && !self.is_member {
+            return None;
+        }
+        let model = self.text("/model_name").or_else(|| self.text("/scsi_model_name"));
+        let size = self.number("/user_capacity/bytes").get().map(amount);
+        let member = self.answer.clone().map(|_| {
+            let model = model.value().cloned().unwrap_or_else(|| device_wording::UNKNOWN_MODEL.to_owned());
+            [Some(model), size].into_iter().flatten().collect::<Vec<_>>().join(", ")
+        });
+        let device_type = match &subject.smartctl_device {
+            Fact::NotQueried => self.text("/device/type"),
+            told => told.clone(),
+        };
+        Some(Told { device_type, member: if self.is_member { member } else { Fact::NotQueried } })
+    }
+
+    /// What its owner could tell it so that it reports the health of the drive, whose controller has this driver.
+    pub(crate) fn type_to_give(&self, subject: &Subject<'_>, driver: Option<&str>) -> Option<String> {
+        if !self.has_run {
+            return None;
+        }
+        if let Some(device_type) = subject.smartctl_device.value() {
+            return Some(device_wording::give_other_type(device_type));
+        }
+        let of_driver = RAID_DRIVERS.iter().find(|(name, _)| driver == Some(name));
+        let of_message = || {
+            device_wording::NEEDS_TYPE
+                .iter()
+                .find(|(message, _)| self.reason().is_some_and(|reason| reason.contains(message)))
+        };
+        let (_, device_type) = of_driver.or_else(of_message)?;
+        let disks = if *device_type == "megaraid,N" { disks_of_controller(subject) } else { Vec::new() };
+        Some(match disks.is_empty() {
+            true => device_wording::give_type(device_type),
+            false => device_wording::give_member(&disks),
         })
     }
 
     /// Why there is no answer.
     pub(crate) fn reason(&self) -> Option<&str> {
-        self.0.reason()
+        self.answer.reason()
     }
 
     /// The drive's health.
     pub(crate) fn health(&self) -> Health {
-        let warnings = self.0.clone().map(|answer| warnings(&answer));
-        let has_failed = self.0.value().is_some_and(|answer| !failed_attributes(answer).is_empty());
+        let warnings = self.answer.clone().map(|answer| warnings(&answer));
+        let has_failed = self.answer.value().is_some_and(|answer| !failed_attributes(answer).is_empty());
         let nvme = |key: &str| format!("{NVME_LOG}/{key}");
         let critical = self.number(&nvme("critical_warning"));
         Health {
@@ -181,6 +257,9 @@ impl Smartctl {
         }
         fill!(health to drive.health: failing, warnings, read_only, temperature_c, temperature_warning_c, temperature_critical_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
         fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, controller_busy_s, warm_s, hot_s, lifetime_bytes_written, lifetime_bytes_read);
+        if self.is_member {
+            return;
+        }
         let text = |pointer| self.text(pointer);
         fill(&mut drive.identity.model, text("/model_name").or_else(|| text("/scsi_model_name")));
         fill(&mut drive.identity.firmware, text("/firmware_version").or_else(|| text("/scsi_revision")));
@@ -194,6 +273,9 @@ impl Smartctl {
 
     /// The identity of a drive behind a bridge: the bridge reports its own, or a part of the drive's.
     pub(crate) fn identify(&self, drive: &mut Drive, serial: Fact<Serial>) {
+        if self.is_member {
+            return;
+        }
         fn replace<T>(own: &mut Fact<T>, answer: Fact<T>) {
             if answer.value().is_some() {
                 *own = answer;
@@ -221,7 +303,7 @@ impl Smartctl {
             if drive.health.failing.value().is_none()
                 && self.get(pointer, Value::as_bool).get() == Some(false)
             {
-                drive.health.failing = Fact::unknown(reason, self.0.origin().unwrap_or_default());
+                drive.health.failing = Fact::unknown(reason, self.answer.origin().unwrap_or_default());
             }
         }
         if let (current @ Fact::Value { .. }, most) = (bits("current"), bits("max"))
@@ -249,9 +331,14 @@ impl Smartctl {
 
     /// The drive's own serial number with its hash: none that its USB bridge has, or shows for each of its drives.
     pub(crate) fn serial(&self, subject: &Subject<'_>) -> Fact<Serial> {
+        if self.is_member {
+            return Fact::NotQueried;
+        }
         let own = self.text("/serial_number").and_then(wording::BRIDGE_SERIAL, |serial| {
             let is_shared = |other: &BlockDevice| {
-                let answer = fact(subject.queries.query(&other.name(), Question::Smartctl), "");
+                let device_type = subject.smartctl_device.value().map(String::as_str);
+                let answer = subject.queries.query(&other.name(), Question::Smartctl(device_type));
+                let answer = fact(answer, "");
                 Self::read(answer).text("/serial_number").value() == Some(&serial)
             };
             let is_own = !is_placeholder(&serial, None)
@@ -270,7 +357,7 @@ impl Smartctl {
     }
 
     fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {
-        self.0.clone().and_then(SILENT, |answer| read(answer.pointer(pointer)?))
+        self.answer.clone().and_then(SILENT, |answer| read(answer.pointer(pointer)?))
     }
 
     /// Errors that a SAS disk could not correct, of all kinds of commands.
@@ -384,6 +471,17 @@ impl Smartctl {
             (!all.is_empty()).then_some(all)
         })
     }
+}
+
+/// Types for the disks at the controller of a volume, which no disk is woken for: its own list has them.
+pub(super) fn disks_of_controller(subject: &Subject<'_>) -> Vec<String> {
+    let host = subject.folder.split('/').find_map(|part| part.strip_prefix("host")?.parse::<u32>().ok());
+    let scan = subject.query(Question::SmartctlScan);
+    let scan = scan.value().and_then(|scan| serde_json::from_slice::<Value>(scan).ok());
+    let devices = scan.as_ref().and_then(|scan| scan["devices"].as_array()).into_iter().flatten();
+    let is_here = |device: &&Value| host.is_some_and(|host| device["name"] == format!("/dev/bus/{host}"));
+    let types = devices.filter(is_here).filter_map(|device| device["type"].as_str());
+    types.filter(|device_type| smartctl_device::is_member(device_type)).map(str::to_owned).collect()
 }
 
 /// Takes a value where none is known.

@@ -7,12 +7,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use likenew_core::facts::Fact;
 use likenew_core::probe::FACTS_WAIT;
 use likenew_core::units::Nanos;
 use rustix::fs::{Mode, OFlags, open, statvfs};
 use rustix::io::Errno;
 
 use super::machine::{MachineQuery, Question, Refusal, SMARTCTL_ARGUMENTS, SpaceUsage};
+use super::smartctl_device;
+use crate::block::BlockDevice;
 use crate::clock::Monotonic;
 use crate::drive_commands::{NvmeCommand, identify_ata, read_ata, read_nvme};
 use crate::wording::facts as wording;
@@ -27,12 +30,20 @@ const PROGRAM_TIME: Duration = Duration::from_secs(10);
 pub(crate) struct System;
 
 impl MachineQuery for System {
-    fn query(&self, device: &str, question: Question) -> Result<Vec<u8>, Refusal> {
+    fn query(&self, device: &str, question: Question<'_>) -> Result<Vec<u8>, Refusal> {
         match question {
             Question::KernelLog => kernel_log(),
             // It hides keys by default.
             Question::MapperTable => run("dmsetup", &["table"], device),
-            Question::Smartctl => run("smartctl", &SMARTCTL_ARGUMENTS, device),
+            Question::Smartctl(device_type) => {
+                let told = device_type.map(|device_type| ["-d", device_type]);
+                run(
+                    "smartctl",
+                    &[&SMARTCTL_ARGUMENTS[..], told.as_ref().map_or(&[], |told| told)].concat(),
+                    device,
+                )
+            }
+            Question::SmartctlScan => output(Path::new("smartctl"), &["--json=c", "--scan"], PROGRAM_TIME),
             Question::Nvme(command) => {
                 let (data, value) = read_nvme(open_device(device)?, command).map_err(refusal)?;
                 Ok(match command {
@@ -43,6 +54,10 @@ impl MachineQuery for System {
             Question::AtaIdentify => Ok(identify_ata(open_device(device)?).map_err(refusal)?.to_bytes()),
             Question::Ata(command) => read_ata(open_device(device)?, command).map_err(refusal),
         }
+    }
+
+    fn smartctl_device(&self, device: &BlockDevice) -> Fact<String> {
+        smartctl_device::remembered(device)
     }
 
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {

@@ -231,6 +231,83 @@ fn an_nvme_drive_behind_a_bridge_has_no_log_of_ata_errors() {
     assert_eq!((drive.health.used_percent.get(), drive.counts.error_log_entries.get()), (Some(4.0), None));
 }
 
+/// A machine of a file with more lines.
+fn facts_with(name: &str, lines: &str, target: &str) -> Facts {
+    let text = fs::read_to_string(folder().join(format!("{name}.txt"))).unwrap();
+    let root = tempfile::tempdir().unwrap();
+    let machine = Machine::unpack(&format!("{text}\n{lines}\n"), root.path());
+    facts_of(&machine, root.path(), target)
+}
+
+#[test]
+fn a_volume_of_raid_names_the_disks_that_smartctl_can_be_told() {
+    let facts = facts("megaraid-volume", "/dev/sda");
+    keep("megaraid-volume", &facts);
+    let drive = &facts.drives[0];
+    let reason = drive.health.failing.reason().unwrap();
+    assert!(
+        reason.ends_with("give --smartctl-device with one of its disks: megaraid,0, megaraid,5"),
+        "{reason}"
+    );
+    assert_eq!(drive.smartctl, None);
+    let unlisted = facts_with("megaraid-volume", "ask sda scan =\n  {}", "/dev/sda");
+    let reason = unlisted.drives[0].health.failing.reason().unwrap().to_owned();
+    assert!(reason.ends_with("give --smartctl-device megaraid,N"), "{reason}");
+}
+
+#[test]
+fn a_disk_of_a_volume_gives_its_health_and_not_its_name() {
+    let alone = facts("megaraid-volume", "/dev/sda").drives[0].clone();
+    let told = facts_with("megaraid-volume", "told sda megaraid,5", "/dev/sda");
+    keep("megaraid-volume-told", &told);
+    let drive = &told.drives[0];
+    assert_eq!(drive.identity, alone.identity, "the volume stays what it is");
+    assert_eq!((drive.health.failing.get(), drive.counts.power_on_hours.get()), (Some(true), Some(41_877)));
+    assert_eq!(drive.health.failing.origin(), Some("smartctl 7.3 (json) -d megaraid,5"));
+    let by = drive.smartctl.as_ref().unwrap();
+    assert_eq!(
+        by.device_type,
+        likenew_core::facts::Fact::new("megaraid,5".into(), "remembered since 2026-11-29")
+    );
+    assert_eq!(by.member.value().unwrap(), "SEAGATE ST4000NM0023, 3.64 TiB");
+    assert_eq!(drive.health_subject(), "sda (disk megaraid,5)");
+    // One that is no longer there.
+    let gone = r#"told sda megaraid,7
+ask sda smartctl:megaraid,7 =
+  {"smartctl":{"version":[7,3],"messages":[{"string":"Smartctl open device: /dev/sda [megaraid_disk_07] failed: INQUIRY failed"}],"exit_status":2}}"#;
+    let gone = facts_with("megaraid-volume", gone, "/dev/sda");
+    let reason = gone.drives[0].health.failing.reason().unwrap();
+    assert!(reason.contains("another --smartctl-device than megaraid,7, or auto"), "{reason}");
+}
+
+#[test]
+fn a_bridge_that_smartctl_does_not_know_is_told_and_shows_its_drive() {
+    let lines = r#"ask sda smartctl =
+  {"smartctl":{"version":[7,3],"messages":[{"string":"/dev/sda: Unknown USB bridge [0x152d:0x0578 (0x205)]","severity":"error"}],"exit_status":1}}
+ask sda smartctl:sat =
+  {"smartctl":{"version":[7,3],"exit_status":0},"device":{"type":"sat"},"model_name":"M4-CT128M4SSD2","serial_number":"00000012",
+  "user_capacity":{"bytes":240057409024},"smart_status":{"passed":true}}"#;
+    let silent = facts_with("usb2-bridge", lines, "/dev/sda");
+    let reason = silent.drives[0].health.failing.reason().unwrap();
+    assert!(
+        reason.contains("Unknown USB bridge") && reason.contains("give --smartctl-device sat"),
+        "{reason}"
+    );
+    let told = facts_with("usb2-bridge", &format!("{lines}\ntold sda sat"), "/dev/sda");
+    let drive = &told.drives[0];
+    assert_eq!(
+        (drive.health.failing.get(), drive.identity.model.value().unwrap().as_str()),
+        (Some(false), "M4-CT128M4SSD2")
+    );
+    assert_eq!(drive.smartctl.as_ref().unwrap().member.value(), None);
+    // A housing that mirrors or joins two disks: the one that answers has another size.
+    let joined = lines.replace("240057409024", "120034123776");
+    let told = facts_with("usb2-bridge", &format!("{joined}\ntold sda sat"), "/dev/sda");
+    let drive = &told.drives[0];
+    assert_eq!(drive.identity.model.value().unwrap(), "JMicron SABRENT");
+    assert_eq!(drive.smartctl.as_ref().unwrap().member.value().unwrap(), "M4-CT128M4SSD2, 112 GiB");
+}
+
 /// The dock with two bays, and what else stands in its file.
 fn dock(lines: &str, bay: &str) -> (likenew_core::facts::Identity, StableId) {
     let text = fs::read_to_string(folder().join("usb-dock.txt")).unwrap();

@@ -128,6 +128,11 @@ pub(crate) fn smartctl_failed(reason: &str) -> String {
     format!("smartctl could not read it: {reason}")
 }
 
+/// A reason with what its owner could do.
+pub(crate) fn with_help(reason: &str, help: &str) -> String {
+    format!("{reason}; {help}")
+}
+
 pub(crate) fn exit_status(status: u64) -> String {
     format!("it ended with exit status {status}")
 }

@@ -151,27 +151,27 @@ fn link_remarks(drive: &Drive, all: &mut Vec<Remark>) {
 }
 
 fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
-    let (health, name) = (&drive.health, &drive.name);
+    let (health, subject) = (&drive.health, &drive.health_subject());
     for warning in health.warnings.value().into_iter().flatten() {
-        all.push(remark(name, wording::warns(warning)));
+        all.push(remark(subject, wording::warns(warning)));
     }
     if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
         && now >= limit
     {
-        all.push(remark(name, wording::hot(now, limit)));
+        all.push(remark(subject, wording::hot(now, limit)));
     }
     if health.throttling.get() == Some(true) {
-        all.push(remark(name, wording::throttling()));
+        all.push(remark(subject, wording::throttling()));
     }
     if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
-        all.push(remark(name, wording::endurance_used(used / 100.0)));
+        all.push(remark(subject, wording::endurance_used(used / 100.0)));
     }
     if let Some(pending) = health.pending_sectors.get().filter(|pending| *pending > 0) {
-        all.push(remark(name, wording::pending_sectors(pending)));
+        all.push(remark(subject, wording::pending_sectors(pending)));
     }
     if drive.host_memory.as_ref().and_then(|memory| memory.is_refused()) == Some(true) {
         let wanted = drive.host_memory.as_ref().and_then(|memory| memory.wanted_bytes.get()).unwrap_or(0);
-        all.push(remark(name, wording::no_host_memory(wanted)));
+        all.push(remark(&drive.name, wording::no_host_memory(wanted)));
     }
 }
 
@@ -201,7 +201,8 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         (logged, wording::logged_errors),
     ];
     for (fact, words) in counts {
-        all.extend(fact.get().filter(|count| *count > 0).map(|count| remark(&drive.name, words(count))));
+        let count = fact.get().filter(|count| *count > 0);
+        all.extend(count.map(|count| remark(&drive.health_subject(), words(count))));
     }
     time_remarks(drive, all);
     let log = &drive.counts;

@@ -1,6 +1,6 @@
 //! Every sentence of facts.
 
-use likenew_core::facts::{MissingOutput, Reported};
+use likenew_core::facts::{Drive, Fact, MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
 use likenew_core::units::{Nanos, Number, digits};
@@ -114,6 +114,27 @@ pub(super) fn unreported(names: &[&str], reason: &str) -> Answer {
 pub(super) fn ask_as_root(target: &str, facts: usize) -> Action {
     Action::new("ask_as_root", format!("Ask as root for {}", count(facts as u64, "more fact")))
         .command(format!("sudo likenew facts {target}"))
+}
+
+pub(super) const SMARTCTL: &str = "smartctl";
+
+/// How smartctl reached a drive, and who said that; `None` where it was not told and the whole drive answered.
+pub(super) fn smartctl(drive: &Drive) -> Option<Answer> {
+    let told = drive.smartctl.as_ref()?;
+    let (device_type, since) = match &told.device_type {
+        Fact::Value { value, origin } => (value, origin),
+        Fact::Unknown { reason, .. } => {
+            return Some(Answer::unknown(SMARTCTL, &drive.name, format!("asked without a type: {reason}")));
+        }
+        Fact::NotQueried => return None,
+    };
+    let answer = match told.member.value() {
+        Some(disk) => format!(
+            "health and counters are those of one disk, {disk}, not of the whole volume (smartctl -d {device_type}, {since})"
+        ),
+        None => format!("asked with smartctl -d {device_type}, {since}"),
+    };
+    Some(Answer::info(SMARTCTL, &drive.name, answer))
 }
 
 // What stands out
