@@ -34,6 +34,7 @@ const TOOLS: &[&str] = &[
     "fwupdmgr",
     "hdparm",
     "nvme",
+    "rm",
     "sdparm",
     "systemctl",
     "virt-xml",

@@ -37,6 +37,9 @@ mod token_bucket;
 mod worn_out;
 mod write_cache_off;
 
+pub use no_trim::{enable_timer, pass_trim};
+pub(crate) use shared::node;
+
 /// Every cause.
 pub static ALL: &[&Cause] = &[
     &slc_cache::CAUSE,
@@ -168,6 +171,6 @@ pub fn causes_fixed_by(kind: ActionKind) -> Vec<&'static str> {
 /// Time, bytes, money or space that an action of this crate costs, for a table.
 pub fn cost(action: &Action) -> &'static str {
     let mut costs = ALL.iter().flat_map(|cause| cause.costs);
-    let known = costs.find(|(id, _)| *id == action.id).map(|(_, cost)| *cost);
+    let known = costs.find(|(id, _)| action.id.starts_with(id)).map(|(_, cost)| *cost);
     known.or_else(|| step_cost(action)).unwrap_or("nothing")
 }

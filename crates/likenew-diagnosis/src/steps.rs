@@ -7,7 +7,7 @@ use likenew_core::fix::ActionKind;
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 
-use crate::{Case, Metric, Possibility, Site};
+use crate::{Case, Measurements, Metric, Possibility, Site};
 
 /// Fewest passes of a step that overwrites: it ends once another pass changes nothing.
 const OVERWRITE_PASSES: u64 = 2;
@@ -133,7 +133,7 @@ pub(crate) fn steps(case: &Case<'_>, fixed_by: &[ActionKind]) -> Vec<Action> {
         (true, false, true) if blocked.is_empty() => lossy,
         (true, false, true) => Vec::new(),
     };
-    chosen.into_iter().map(|kind| step_action(case, site, kind)).collect()
+    chosen.into_iter().map(|kind| step_action(case.measurements, site, kind)).collect()
 }
 
 /// The gentle steps that would fix a cause and that only the drive's state prevents.
@@ -158,7 +158,8 @@ fn kinds(site: &Site<'_>, fixed_by: &[ActionKind]) -> impl Iterator<Item = Actio
     })
 }
 
-fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
+/// A step as an action on a target, with its time as far as speeds are known.
+pub fn step_action(measurements: &Measurements, site: &Site<'_>, kind: ActionKind) -> Action {
     let step = Step::find(kind);
     // File system commands need root.
     let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
@@ -184,21 +185,21 @@ fn step_action(case: &Case<'_>, site: &Site<'_>, kind: ActionKind) -> Action {
     };
     let action = Action::new(step.id(), why).command(command).loses(step.loses);
     let Some(bytes) = bytes else { return action };
-    match time(case, kind, bytes) {
+    match time(measurements, kind, bytes) {
         Some(time) => action.bytes_written(bytes).time(time),
         None => action.bytes_written(bytes),
     }
 }
 
 /// How long a step takes that writes so many bytes, at the speed of now; it becomes faster meanwhile.
-fn time(case: &Case<'_>, kind: ActionKind, bytes: u64) -> Option<Nanos> {
+fn time(measurements: &Measurements, kind: ActionKind, bytes: u64) -> Option<Nanos> {
     let first_of = |metrics: [Metric; 2]| {
-        metrics.into_iter().find_map(|metric| case.measurements.metric(metric)).map(|rate| rate.value)
+        metrics.into_iter().find_map(|metric| measurements.metric(metric)).map(|rate| rate.value)
     };
     let write = bytes as f64 / first_of([Metric::SustainedWrite, Metric::SequentialWrite])?;
     // What is rewritten is read before, and read back after.
     let read = match kind {
-        ActionKind::Rewrite => 2.0 * bytes as f64 / case.measurements.metric(Metric::SequentialRead)?.value,
+        ActionKind::Rewrite => 2.0 * bytes as f64 / measurements.metric(Metric::SequentialRead)?.value,
         _ => 0.0,
     };
     Some(Nanos::from_secs_f64(write + read))
@@ -215,7 +216,7 @@ fn bytes_in_use(site: &Site<'_>) -> Option<u64> {
 
 /// The share of the rated endurance that so many bytes use up, by what the drive says that all bytes so far have used; none where it
 /// does not say both, or less than a percent, which it counts in whole ones.
-fn wear_percent(site: &Site<'_>, bytes: u64) -> Option<f64> {
+pub fn wear_percent(site: &Site<'_>, bytes: u64) -> Option<f64> {
     let [drive] = site.facts?.drives.as_slice() else { return None };
     // A disk of a volume is written less than the volume.
     let drive = Some(drive).filter(|drive| !drive.is_volume())?;

@@ -740,7 +740,7 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
             t.facts.drives[0].kind = kind;
             t.facts.drives[0].name = name.into();
         });
-        let [(does, undo)] = &found[..] else { panic!("{found:?}") };
+        let (does, undo) = &found[0];
         (does.clone(), undo.clone())
     };
     assert_eq!(cache(DriveKind::Sata, "sda"), with_undo("hdparm -W1 /dev/sda", "hdparm -W0 /dev/sda"));
@@ -761,8 +761,18 @@ fn what_can_be_set_is_a_command_with_this_drives_name_and_its_undoing() {
         };
     });
     let tolerance = "/sys/class/nvme/nvme0/power/pm_qos_latency_tolerance_us";
+    let (for_good, until_boot): (Vec<_>, Vec<_>) =
+        asleep.into_iter().partition(|(does, _)| does.contains("/etc/tmpfiles.d/"));
     assert_eq!(
-        asleep,
+        for_good[0],
+        with_undo(
+            &format!("echo 'w {tolerance} - - - - 0' > /etc/tmpfiles.d/keep-nvme0-awake.conf"),
+            "rm /etc/tmpfiles.d/keep-nvme0-awake.conf"
+        )
+    );
+    assert_eq!(for_good.len(), 3);
+    assert_eq!(
+        until_boot,
         [
             with_undo(&format!("echo 0 > {tolerance}"), &format!("echo 100000 > {tolerance}")),
             with_undo(

@@ -14,8 +14,8 @@ use crate::site::add_table;
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::rows::row;
 use likenew_rated::{Class, Figure, of_drive, usual};
-pub(crate) use remarks::faults_met;
 use remarks::{Remark, remarks};
+pub(crate) use remarks::{faults_met, lasting, settings};
 use wording::{DriveLine, Health, Unusual};
 pub(crate) use wording::{HEALTH, NOT_SHOWN, REMARKS, firmware_fault, update_firmware};
 
@@ -90,8 +90,7 @@ pub(crate) fn judge_without_speed(facts: &Known) -> Findings {
 /// Everything unusual about drives, and what was read, for a check of another machine.
 pub(crate) fn judge_beside_speed(facts: &Known) -> Vec<Answer> {
     let remarks = remarks(facts);
-    let remarks = remarks.iter().map(|of| wording::remark_answer(&of.subject, &of.words));
-    remarks.chain(facts.reported.iter().flat_map(about_outputs)).collect()
+    remarks.iter().map(Remark::answer).chain(facts.reported.iter().flat_map(about_outputs)).collect()
 }
 
 fn judge(facts: &Known, target: Option<&str>) -> Findings {
@@ -102,11 +101,7 @@ fn judge(facts: &Known, target: Option<&str>) -> Findings {
     let mut remarkable = if remarks.is_empty() {
         vec![wording::unremarkable(unavailable, rows.len())]
     } else {
-        let answer = |remark: &Remark| {
-            let answer = wording::remark_answer(&remark.subject, &remark.words);
-            remark.action.clone().into_iter().fold(answer, Answer::action)
-        };
-        remarks.iter().map(answer).collect()
+        remarks.iter().map(Remark::answer).collect()
     };
     if unavailable > 0 {
         remarkable[0].caveats.push(wording::some_unavailable(unavailable, rows.len()));

@@ -58,3 +58,26 @@ fn a_bundle_reads_as_the_facts_that_it_is_of() {
     };
     assert_eq!(drives("facts.json"), drives("question.txt"));
 }
+
+#[test]
+fn a_setting_that_costs_speed_comes_with_its_commands_and_a_usual_one_with_nothing() {
+    let sandbox = Sandbox::new();
+    let of = |scheduler: &str, read_ahead: u32| {
+        let device = format!(
+            r#"{{"blockdevices":[{{"name":"sda","type":"disk","tran":"sata","model":"WDC WD20EZAZ","rota":true,
+            "sched":"{scheduler}","ra":{read_ahead},"size":2000398934016}}]}}"#
+        );
+        fs::write(sandbox.work().join("lsblk.json"), device).unwrap();
+        let document =
+            sandbox.run(&["facts", "--from", "lsblk.json", "--no-archive", "--json", "-"]).code(0).json();
+        let answers = document["answers"].as_array().unwrap().clone();
+        answers.into_iter().filter(|of| of["question"] == "sda").collect::<Vec<_>>()
+    };
+    let [scheduler, read_ahead] = &of("none", 16)[..] else { panic!("two settings") };
+    let [now, good] = &scheduler["actions"].as_array().unwrap()[..] else { panic!("{scheduler}") };
+    assert_eq!(now["command"], "echo mq-deadline | sudo tee /sys/block/sda/queue/scheduler");
+    assert_eq!(good["undo"], "sudo rm /etc/udev/rules.d/90-scheduler-sda.rules");
+    assert!(good["why"].as_str().unwrap().contains("then shows [mq-deadline]"), "{good}");
+    assert_eq!(read_ahead["actions"][0]["undo"], "echo 16 | sudo tee /sys/block/sda/queue/read_ahead_kb");
+    assert_eq!(of("mq-deadline", 128), [serde_json::Value::Null; 0]);
+}

@@ -64,7 +64,7 @@ pub(super) static CAUSE: Cause = Cause {
     ],
     actions: |case| {
         let flags = ["--perf-no_read_workqueue", "--perf-no_write_workqueue"];
-        let [does, undoes] = refresh_encryption(case, &flags);
+        let [does, undoes] = refresh_encryption(case.facts, &flags);
         let bypass_queues = Action::new(
             "bypass_crypt_queues",
             "Bypass dm-crypt's work queues, which shortens latency unless the CPU is the limit",

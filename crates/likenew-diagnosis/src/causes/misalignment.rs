@@ -1,6 +1,7 @@
 //! File system blocks that straddle those of the drive.
 
 use super::shared::*;
+use crate::settings::REPARTITION;
 
 /// Drives write 4 KiB or a multiple of it (Advanced Format; pages of flash).
 const UNIT: u64 = 4096;
@@ -55,10 +56,7 @@ pub(super) static CAUSE: Cause = Cause {
             Some((ratio, text))
         }),
     ],
-    actions: |_| {
-        let text = "Back up, recreate the partition at a multiple of 1 MiB, and restore";
-        vec![Action::new("repartition", text).loses(Loss::Everything)]
-    },
+    actions: |_| vec![Action::new("repartition", REPARTITION).loses(Loss::Everything)],
     costs: &[("repartition", "a backup and hours")],
     ..Cause::BLANK
 };

@@ -68,7 +68,7 @@ pub(super) static CAUSE: Cause = Cause {
         ActionKind::NvmeFormat,
     ],
     actions: |case| {
-        let through = case.facts.and_then(|facts| pass_trim(case, facts.trim_blocked_by()?));
+        let through = case.facts.and_then(pass_trim);
         through.into_iter().chain(steps(case, CAUSE.fixed_by)).chain(weekly_trim(case)).collect()
     },
     costs: &[
@@ -110,9 +110,10 @@ fn statement(case: &Case<'_>) -> String {
 }
 
 /// Lets TRIM pass the layer that blocks it, if a setting does that and the drive supports TRIM.
-fn pass_trim(case: &Case<'_>, layer: &Layer) -> Option<Action> {
-    let is_of_no_use = case.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false));
-    let ([does, undoes], is_data_at_stake) = passthrough(case, layer).filter(|_| !is_of_no_use)?;
+pub fn pass_trim(facts: &Facts) -> Option<Action> {
+    let layer = facts.trim_blocked_by()?;
+    let is_of_no_use = matches!(&facts.drives[..], [drive] if drive.identity.knows_trim.get() == Some(false));
+    let ([does, undoes], is_data_at_stake) = passthrough(facts, layer).filter(|_| !is_of_no_use)?;
     let (name, kind) = (&layer.name, layer.kind.words());
     let action = if is_data_at_stake {
         Action::new(
@@ -128,9 +129,9 @@ fn pass_trim(case: &Case<'_>, layer: &Layer) -> Option<Action> {
 }
 
 /// The command that lets TRIM pass a layer, the one that undoes it, and whether data is at stake; `None` if no command does it.
-fn passthrough(case: &Case<'_>, layer: &Layer) -> Option<([String; 2], bool)> {
+fn passthrough(facts: &Facts, layer: &Layer) -> Option<([String; 2], bool)> {
     match layer.kind {
-        LayerKind::Crypt => Some((refresh_encryption(case, &["--allow-discards"]), false)),
+        LayerKind::Crypt => Some((refresh_encryption(Some(facts), &["--allow-discards"]), false)),
         // Array members that do not read zeros after TRIM would make parity wrong
         // (Documentation/admin-guide/md.rst of the Linux sources).
         LayerKind::Array
@@ -161,9 +162,12 @@ fn weekly_trim(case: &Case<'_>) -> Option<Action> {
     let site = case.site.filter(|site| site.kind == drive::Kind::Folder)?;
     let trimming = &case.facts?.file_system.as_ref()?.trimming;
     let is_done = trimming.is_sent() == Some(true) || trimming.timer_enabled.get() == Some(true);
-    (!is_done && site.possibility(ActionKind::Fstrim) == Possibility::Yes).then(|| {
-        Action::new("enable_fstrim_timer", "Send TRIM every week")
-            .command("systemctl enable --now fstrim.timer")
-            .undo("systemctl disable --now fstrim.timer")
-    })
+    (!is_done && site.possibility(ActionKind::Fstrim) == Possibility::Yes).then(enable_timer)
+}
+
+/// Has the system send TRIM.
+pub fn enable_timer() -> Action {
+    Action::new("enable_fstrim_timer", "Send TRIM every week")
+        .command("systemctl enable --now fstrim.timer")
+        .undo("systemctl disable --now fstrim.timer")
 }

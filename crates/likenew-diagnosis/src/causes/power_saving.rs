@@ -1,6 +1,7 @@
 //! A drive or link that sleeps between I/Os.
 
 use super::shared::*;
+use crate::settings::{Change, power_saving};
 
 pub(super) static CAUSE: Cause = Cause {
     name: "power_saving",
@@ -33,9 +34,9 @@ pub(super) static CAUSE: Cause = Cause {
         }),
     ],
     actions: |case| {
-        let awake = case.drive().map(keep_awake).unwrap_or_default();
+        let awake = case.drive().map(power_saving).unwrap_or_default();
         if !awake.is_empty() {
-            return awake;
+            return awake.iter().flat_map(Change::actions).collect();
         }
         let turn_off = Action::new(
             "turn_off_power_saving",
@@ -54,40 +55,3 @@ pub(super) static CAUSE: Cause = Cause {
 };
 
 const COST: &str = "battery and heat";
-
-/// Keeps the drive, its link and the kernel from power saving, as far as each supports it.
-fn keep_awake(drive: &Drive) -> Vec<Action> {
-    let (power, mut actions) = (&drive.power, Vec::new());
-    if let Some(wake) = power.wake_us_max.get().filter(|wake| *wake > 0)
-        && let Some(controller) = controller(drive)
-    {
-        // The latency tolerance of one controller; the module parameter is for controllers found later.
-        let file = format!("/sys/class/nvme/{controller}/power/pm_qos_latency_tolerance_us");
-        actions.push(
-            Action::new("keep_drive_awake", "Keep the drive out of deep sleep until the next boot")
-                .command(format!("echo 0 > {file}"))
-                .undo(format!("echo {wake} > {file}")),
-        );
-    }
-    let set = |action: Action, fact: &Fact<String>, best: &str, is_slow: fn(&str) -> bool| {
-        let (value, file) = (fact.value()?, fact.origin()?);
-        let (old, path) = (shell_quote(value), shell_quote(file));
-        let action = action.command(format!("echo {best} > {path}")).undo(format!("echo {old} > {path}"));
-        (file.starts_with("/sys/") && is_slow(value)).then_some(action)
-    };
-    let link = Action::new("keep_link_awake", "Keep its link awake until the next boot");
-    let lanes = Action::new("keep_pcie_awake", "Keep all PCIe links awake until the next boot");
-    let runtime = Action::new("forbid_suspend", "Stop the kernel from suspending it until the next boot");
-    actions.extend(set(link, &power.link_policy, "max_performance", |policy| policy != "max_performance"));
-    actions.extend(set(lanes, &power.aspm_policy, "performance", |policy| policy.contains("powersave")));
-    actions.extend(set(runtime, &power.runtime, "on", |control| control == "auto"));
-    actions
-}
-
-/// `nvme0` of `nvme0n1`. With several paths to one drive this is the name of its subsystem, and the
-/// controller is unknown.
-fn controller(drive: &Drive) -> Option<String> {
-    let rest = drive.name.strip_prefix("nvme")?;
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    (!digits.is_empty()).then(|| format!("nvme{digits}"))
-}

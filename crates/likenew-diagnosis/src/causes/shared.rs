@@ -1,7 +1,7 @@
 //! What several causes share: evidence, sentences and hints, and the names that all of them are written with.
 
 pub(super) use likenew_core::drive;
-pub(super) use likenew_core::facts::{Drive, DriveKind, Fact, Health, Layer, LayerKind};
+pub(super) use likenew_core::facts::{DriveKind, Facts, Health, Layer, LayerKind};
 pub(super) use likenew_core::findings::{Action, Loss};
 pub(super) use likenew_core::fix::ActionKind;
 pub(super) use likenew_core::quantity::Share;
@@ -290,14 +290,14 @@ pub(super) fn device(case: &Case<'_>) -> String {
 }
 
 /// A name of the kernel, whose `!` are folders in /dev.
-fn node(name: &str) -> String {
+pub(crate) fn node(name: &str) -> String {
     shell_quote(&format!("/dev/{}", name.replace('!', "/")))
 }
 
 /// Sets flags on the encryption in the stack besides those that it has; the undo leaves them out again.
 /// `refresh` sets all of them anew.
-pub(super) fn refresh_encryption(case: &Case<'_>, flags: &[&str]) -> [String; 2] {
-    let layer = case.facts.and_then(|facts| facts.layers_of(LayerKind::Crypt).next());
+pub(super) fn refresh_encryption(facts: Option<&Facts>, flags: &[&str]) -> [String; 2] {
+    let layer = facts.and_then(|facts| facts.layers_of(LayerKind::Crypt).next());
     let name = layer
         .and_then(|layer| layer.label.value())
         .map_or_else(|| "NAME".to_owned(), |name| shell_quote(name));

@@ -1,6 +1,7 @@
 //! A drive without a write cache.
 
 use super::shared::*;
+use crate::settings::{WRITE_CACHE, write_cache};
 
 /// Time of a 4K random write over that of a read above which nothing caches it. Chosen: an arm has to move for each.
 const CACHED: f64 = 0.3;
@@ -33,28 +34,8 @@ pub(super) static CAUSE: Cause = Cause {
         virtual_disk(-5.0),
     ],
     actions: |case| {
-        let action = Action::new(
-            "enable_write_cache",
-            "Turn its write cache on; without a battery, a power failure then loses the last writes",
-        );
-        vec![match commands(case) {
-            Some([does, undoes]) => action.command(does).undo(undoes),
-            None => action,
-        }]
+        let change = case.drive().and_then(write_cache);
+        change.map_or_else(|| vec![Action::new("enable_write_cache", WRITE_CACHE)], |change| change.actions())
     },
     ..Cause::BLANK
 };
-
-/// Switches the write cache of the drive on, and off again; `None` where no command does.
-fn commands(case: &Case<'_>) -> Option<[String; 2]> {
-    let device = device(case);
-    Some(match case.drive().map(|drive| drive.kind) {
-        // Feature 06h, Volatile Write Cache (NVMe base specification).
-        Some(DriveKind::Nvme) => {
-            [1, 0].map(|value| format!("nvme set-feature {device} --feature-id=6 --value={value}"))
-        }
-        Some(DriveKind::Scsi) => [1, 0].map(|value| format!("sdparm --set=WCE={value} --save {device}")),
-        Some(DriveKind::Virtual | DriveKind::Memory | DriveKind::Network | DriveKind::Card) => return None,
-        _ => [1, 0].map(|value| format!("hdparm -W{value} {device}")),
-    })
-}

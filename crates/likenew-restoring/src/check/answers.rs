@@ -12,7 +12,7 @@ use likenew_diagnosis::{
 
 use likenew_stats::peers::AmongPeers;
 
-use crate::facts::{HEALTH, failing_drives, update_firmware};
+use crate::facts::{HEALTH, failing_drives, settings, update_firmware};
 use crate::kin::Kin;
 
 use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
@@ -99,6 +99,7 @@ impl Answers<'_> {
         answers.extend(self.compared_with());
         answers.extend(self.peers());
         answers.extend(self.known_fault());
+        answers.extend(self.settings());
         answers.extend(self.volume_limits());
         answers.extend(self.places_of_disk());
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
@@ -528,6 +529,13 @@ impl Answers<'_> {
         Some(Answer::info(wording::FIRMWARE, "Firmware", text.clone()).action(update_firmware(fault)))
     }
 
+    /// Settings that can bring about what was measured. Of outputs every remark is listed.
+    fn settings(&self) -> Vec<Answer> {
+        let symptoms = self.case.symptoms();
+        let facts = self.case.facts.filter(|_| !self.options.from_outputs);
+        facts.map_or_else(Vec::new, |facts| settings(facts, |setting| setting.explains(&symptoms)))
+    }
+
     /// What a cloud volume of this size is limited to by its type, which no system reports.
     fn volume_limits(&self) -> Option<Answer> {
         let limits = &self.kin.volumes;
@@ -596,6 +604,7 @@ impl Answers<'_> {
         listed.extend((!self.kin.volumes.is_empty()).then(|| wording::VOLUME_LIMITS.to_owned()));
         listed.extend((!self.options.peers.is_empty()).then(|| wording::PEERS.to_owned()));
         listed.push(wording::FIRMWARE.to_owned());
+        listed.extend(self.settings().into_iter().map(|answer| answer.id));
         listed.push(wording::MEASURED_AT.to_owned());
         let table = self.table();
         Overview { lead: Lead::Summary, answers: listed, table, series: None }

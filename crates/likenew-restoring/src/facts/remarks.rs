@@ -1,9 +1,10 @@
 //! Unusual facts. No cause is concluded from them.
 
 use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
-use likenew_core::findings::Action;
+use likenew_core::findings::{Action, Answer};
 use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
+use likenew_diagnosis::{Change, SETTINGS, Setting, enable_timer, pass_trim};
 use likenew_rated::{FirmwareFault, firmware_faults_of};
 use serde::Serialize;
 
@@ -22,7 +23,10 @@ pub(super) struct Remark {
     pub(super) sentence: String,
     /// What mends it.
     #[serde(skip)]
-    pub(super) action: Option<Action>,
+    pub(super) actions: Vec<Action>,
+    /// What that risks: a sentence.
+    #[serde(skip)]
+    pub(super) risk: Option<&'static str>,
 }
 
 /// Speed of a link over what both ends support, as a ratio, below which it gets a remark. Chosen: encodings
@@ -46,9 +50,15 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
     let is_block =
         |layer: &&Layer| layer.takes_trim.get() == Some(false) && layer.rotates.get() != Some(true);
     if let Some(layer) = facts.stack.iter().rev().find(is_block) {
-        trim_remarks(layer, &mut all);
+        trim_remarks(layer, facts, &mut all);
     }
-    facts.stack.iter().for_each(|layer| layer_remarks(layer, facts, &mut all));
+    facts.stack.iter().for_each(|layer| layer_remarks(layer, &mut all));
+    let unusual = changes(facts, |setting| setting.is_unusual);
+    all.extend(unusual.map(|(_, change)| Remark {
+        actions: typed(change.actions(), facts),
+        risk: Some(change.risk),
+        ..remark(&change.subject, change.words)
+    }));
     for drive in &facts.drives {
         link_remarks(drive, &mut all);
         health_remarks(drive, &mut all);
@@ -60,7 +70,48 @@ pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
 
 fn remark(subject: &str, words: String) -> Remark {
     let sentence = wording::remark_sentence(subject, &words);
-    Remark { subject: subject.to_owned(), words, sentence, action: None }
+    Remark { subject: subject.to_owned(), words, sentence, actions: Vec::new(), risk: None }
+}
+
+impl Remark {
+    pub(super) fn answer(&self) -> Answer {
+        let answer = wording::remark_answer(&self.subject, &self.words);
+        let answer = self.actions.iter().cloned().fold(answer, Answer::action);
+        self.risk.into_iter().fold(answer, Answer::caveat)
+    }
+}
+
+/// Commands as the user of these facts types them.
+fn typed(mut actions: Vec<Action>, facts: &Facts) -> Vec<Action> {
+    if facts.machine.root.get() != Some(true) {
+        let commands = actions.iter_mut().flat_map(|action| [&mut action.command, &mut action.undo]);
+        commands.flatten().for_each(|command| *command = with_sudo(command));
+    }
+    actions
+}
+
+/// What can be set better, with its setting.
+fn changes(
+    facts: &Facts,
+    is_wanted: impl Fn(&Setting) -> bool,
+) -> impl Iterator<Item = (&'static Setting, Change)> {
+    let wanted = SETTINGS.iter().filter(move |setting| is_wanted(setting));
+    wanted.flat_map(|setting| setting.changes(facts).into_iter().map(move |change| (setting, change)))
+}
+
+/// What can be set better, as answers.
+pub(crate) fn settings(facts: &Facts, is_wanted: impl Fn(&Setting) -> bool) -> Vec<Answer> {
+    let answer = |(setting, change): (&Setting, Change)| {
+        let answer = wording::setting(setting.name, &change);
+        typed(change.actions(), facts).into_iter().fold(answer, Answer::action)
+    };
+    changes(facts, is_wanted).map(answer).collect()
+}
+
+/// Everything that lasts and can be changed: what is unusual and can be mended, and what trades speed for something else.
+pub(crate) fn lasting(facts: &Facts) -> Vec<Answer> {
+    let mendable = remarks(facts).into_iter().filter(|remark| !remark.actions.is_empty());
+    mendable.map(|remark| remark.answer()).chain(settings(facts, |setting| !setting.is_unusual)).collect()
 }
 
 fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
@@ -75,17 +126,22 @@ fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>
     if system.trimming.is_sent() == Some(false) && flash && facts.trim_blocked_by().is_none() {
         let is_enabled = system.trimming.timer_enabled.get() == Some(true);
         let reason = system.trimming.timer_coverage_reason.value().filter(|_| is_enabled);
-        all.push(remark(point, wording::no_trim_sent(reason.map(String::as_str))));
+        let actions = if is_enabled { Vec::new() } else { typed(vec![enable_timer()], facts) };
+        all.push(Remark { actions, ..remark(point, wording::no_trim_sent(reason.map(String::as_str))) });
     }
 }
 
 /// The lowest layer that blocks TRIM. A drive whose bridge announces none is reported in any case.
-fn trim_remarks(layer: &Layer, all: &mut Vec<Remark>) {
+fn trim_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
+    let blocks = facts.trim_blocked_by().is_some_and(|lowest| lowest.name == layer.name);
+    let is_named = layer.kind != LayerKind::Crypt || layer.label.value().is_some();
+    let passes = pass_trim(facts).filter(|_| blocks && is_named);
+    let actions = typed(passes.into_iter().collect(), facts);
     if !layer.kind.is_bottom() {
         let sentence = wording::layer_blocks_trim_sentence(&layer.name, layer.kind.words());
-        all.push(Remark { sentence, ..remark(&layer.name, wording::layer_blocks_trim()) });
+        all.push(Remark { sentence, actions, ..remark(&layer.name, wording::layer_blocks_trim()) });
     } else if !is_unprovisioned(layer) {
-        all.push(remark(&layer.name, wording::drive_without_trim()));
+        all.push(Remark { actions, ..remark(&layer.name, wording::drive_without_trim()) });
     }
 }
 
@@ -94,17 +150,8 @@ fn is_unprovisioned(layer: &Layer) -> bool {
     layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled")
 }
 
-fn layer_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
+fn layer_remarks(layer: &Layer, all: &mut Vec<Remark>) {
     let name = &layer.name;
-    if let Some(offset) = layer.alignment_offset_bytes.get().filter(|offset| *offset != 0) {
-        all.push(remark(name, wording::alignment_offset(offset)));
-    } else if layer.kind == LayerKind::Partition {
-        let below = facts.stack.iter().find(|below| layer.on.contains(&below.name));
-        let block = below.and_then(|below| below.physical_block_bytes.get()).unwrap_or(4096).max(4096);
-        if layer.misaligned_by(block).is_some_and(|bytes| bytes > 0) {
-            all.push(remark(name, wording::misaligned(block)));
-        }
-    }
     if let Some(missing) = layer.members_missing.get().filter(|missing| *missing > 0) {
         all.push(remark(name, wording::members_missing(missing)));
     }
@@ -116,7 +163,7 @@ fn layer_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
     }
     if let Some((command, undo)) = layer.unmap_commands() {
         let action = wording::send_unmap().command(with_sudo(&command)).undo(with_sudo(&undo));
-        all.push(Remark { action: Some(action), ..remark(name, wording::trim_is_unsent()) });
+        all.push(Remark { actions: vec![action], ..remark(name, wording::trim_is_unsent()) });
     } else if is_unprovisioned(layer) {
         all.push(remark(name, wording::bridge_hides_trim()));
     }
@@ -254,7 +301,7 @@ fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         let hours = fault.hours.and(drive.counts.power_on_hours.get());
         let action = wording::update_firmware(fault);
         all.push(Remark {
-            action: Some(action),
+            actions: vec![action],
             ..remark(name, wording::firmware_fault(fault, version, hours))
         });
     }
@@ -362,7 +409,7 @@ mod tests {
         let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
         let [remark] = &remarks[..] else { panic!("{remarks:?}") };
         assert!(remark.words.starts_with("supports TRIM (UNMAP)"), "{}", remark.words);
-        let command = remark.action.as_ref().and_then(|action| action.command.clone()).unwrap();
+        let command = remark.actions[0].command.clone().unwrap();
         assert!(command.starts_with("echo RULE | sudo tee -a /etc/udev/rules.d/"), "{command}");
     }
 
@@ -381,6 +428,38 @@ mod tests {
         assert!(said.contains("5,184 hours") && said.contains("on for 4,900 hours"), "{said}");
         assert_eq!(of("Samsung SSD 840 EVO 250GB", "EXT0DB6Q", 100), [""; 0]);
         assert_eq!(of("Samsung SSD 860 EVO 1TB", "RVT02B6Q", 100), [""; 0], "Linux avoids it");
+    }
+
+    #[test]
+    fn a_setting_that_is_wrong_is_said_with_its_commands_and_what_is_usual_is_not() {
+        let of = |scheduler: &str, root| {
+            let layer = Layer {
+                name: "sda".into(),
+                kind: LayerKind::Disk,
+                scheduler: fact(scheduler.to_owned()),
+                rotates: fact(true),
+                ..Layer::default()
+            };
+            let mut drive = Drive { name: "sda".into(), kind: DriveKind::Sata, ..Drive::default() };
+            drive.power.link_policy = Fact::new("med_power_with_dipm".into(), "/sys/class/scsi_host/host0/x");
+            let mut facts = Facts { stack: vec![layer], drives: vec![drive], ..Facts::default() };
+            facts.machine.root = fact(root);
+            facts
+        };
+        let found = remarks(&of("none", false));
+        let [remark] = &found[..] else { panic!("{found:?}") };
+        let answer = remark.answer();
+        assert_eq!(answer.actions.len(), 2);
+        assert_eq!(
+            answer.actions[0].command.as_deref(),
+            Some("echo mq-deadline | sudo tee /sys/block/sda/queue/scheduler")
+        );
+        assert_eq!(answer.caveats.len(), 1);
+        let as_root = remarks(&of("none", true))[0].answer();
+        assert!(as_root.actions[0].command.as_ref().unwrap().ends_with(" > /sys/block/sda/queue/scheduler"));
+        assert_eq!(remarks(&of("mq-deadline", false)), [], "power saving is usual");
+        let ids: Vec<String> = lasting(&of("none", false)).into_iter().map(|answer| answer.id).collect();
+        assert_eq!(ids, ["remarks", "setting_power_saving"]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 use likenew_core::facts::{Drive, Fact, MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
-use likenew_core::units::{Nanos, Number, digits};
+use likenew_core::units::{Nanos, digits};
+use likenew_diagnosis::Change;
 use likenew_procedure_support::wording::{count, list};
 use likenew_rated::{FirmwareFault, Link, Medium, Memory, Rated, Usual};
 
@@ -151,6 +152,11 @@ pub(super) fn remark_answer(subject: &str, words: &str) -> Answer {
     Answer::info(REMARKS, subject, words)
 }
 
+/// A setting that can be better.
+pub(super) fn setting(name: &str, change: &Change) -> Answer {
+    Answer::info(format!("setting_{name}"), &*change.subject, &*change.words).caveat(change.risk)
+}
+
 pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
     format!("{unavailable} of {facts} facts are unavailable; the table says why.")
 }
@@ -203,14 +209,6 @@ pub(super) fn trim_is_unsent() -> String {
 
 pub(super) fn send_unmap() -> Action {
     Action::new("send_unmap", "Have the kernel send TRIM to this drive, from now on and after each start")
-}
-
-pub(super) fn alignment_offset(bytes: i64) -> String {
-    format!("starts {} B off the drive's physical blocks (alignment_offset)", Number(bytes as f64))
-}
-
-pub(super) fn misaligned(block: u64) -> String {
-    format!("does not start at a multiple of {}", Size(block))
 }
 
 pub(super) fn members_missing(missing: u64) -> String {
