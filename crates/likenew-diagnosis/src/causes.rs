@@ -38,7 +38,6 @@ mod worn_out;
 mod write_cache_off;
 
 pub use no_trim::{enable_timer, pass_trim};
-pub(crate) use shared::node;
 
 /// Every cause.
 pub static ALL: &[&Cause] = &[

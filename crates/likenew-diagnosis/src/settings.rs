@@ -11,7 +11,6 @@ use likenew_core::units::Number;
 
 use crate::Metric;
 use crate::Symptom::{self, Below};
-use crate::causes::node;
 
 /// A setting.
 pub struct Setting {
@@ -228,6 +227,11 @@ fn unchanged(subject: &str) -> Change {
         risk: "",
         loses: Loss::Nothing,
     }
+}
+
+/// A name of the kernel, whose `!` are folders in /dev.
+pub(crate) fn node(name: &str) -> String {
+    shell_quote(&format!("/dev/{}", name.replace('!', "/")))
 }
 
 /// Switches the write cache of a drive on; `None` where no command does.

@@ -15,12 +15,16 @@ use likenew_core::fix::{ActionKind, Fix};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, PastSteps, Procedure, Step, Steps};
+use likenew_core::units::Nanos;
 use likenew_diagnosis::{
-    Diagnosis, FoundCause, Kind, Metric, Overall, Possibility, causes_fixed_by, step_kind,
+    Diagnosis, FoundCause, Kind, Measurements, Metric, Overall, Possibility, causes_fixed_by, cost,
+    step_action, step_kind, wear_percent,
 };
 use likenew_procedure_support::series::speed;
+use likenew_rated::{Figure, usual_for};
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
+use crate::facts::lasting;
 use crate::site::{add_series, add_table};
 use comparison::{Change, Effect, Measure, changes};
 use outcome::StepOutcome;
@@ -529,7 +533,9 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     let manual_steps = context.feasibility.iter().flat_map(|feasibility| &feasibility.manual_steps);
     findings.summary = summary;
     findings.answers.push(plan);
+    findings.answers.extend(StepName::ALL.into_iter().map(|name| explain(context, name)));
     findings.answers.extend(manual_steps.map(wording::manual_step));
+    findings.answers.extend(context.facts.into_iter().flat_map(lasting));
     let line = |name: StepName| {
         let reason = outcome::not_run_reason(context, name, &|_| true);
         let of = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
@@ -539,6 +545,21 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     };
     let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());
     findings.overview = Overview { table: Some(table), ..Overview::default() };
+}
+
+/// What a step does, costs and loses here, how its success is proven, and whether it is possible.
+fn explain(context: &StepContext<'_>, name: StepName) -> Answer {
+    let site = context.site();
+    let mut action = step_action(&Measurements::default(), &site, name.action());
+    let cost = cost(&action);
+    action.bytes_written = implementation(name).bytes(context).filter(|bytes| *bytes > 0);
+    let wear = action.bytes_written.and_then(|bytes| wear_percent(&site, bytes));
+    let speed = context.facts.and_then(|facts| usual_for(facts, Figure::Write)).map(|usual| usual.median());
+    let time =
+        action.bytes_written.zip(speed).map(|(bytes, speed)| Nanos::from_secs_f64(bytes as f64 / speed));
+    let answer =
+        wording::explained(name, &outcome::not_run_reason(context, name, &|_| true), cost, wear, time);
+    if matches!(site.possibility(name.action()), Possibility::No(_)) { answer } else { answer.action(action) }
 }
 
 /// Whether passes show how a step went.

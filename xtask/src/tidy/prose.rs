@@ -29,7 +29,7 @@ const EXEMPT: [&str; 4] = [
 /// prevents one, and the class of a drive.
 const DESCRIBED: [&str; 6] = [
     "crates/likenew-diagnosis/src/causes/",
-    "crates/likenew-diagnosis/src/metric.rs",
+    "crates/likenew-diagnosis/src/settings.rs",
     "crates/likenew-diagnosis/src/site.rs",
     "crates/likenew-diagnosis/src/steps.rs",
     "crates/likenew-diagnosis/src/symptom.rs",

@@ -25,6 +25,9 @@ pub(crate) struct Recondition {
     /// Change nothing: show which steps are possible, what each costs and what it would lose
     #[arg(long, conflicts_with = "step")]
     dry_run: bool,
+    /// The same with everything: each step, what it costs and loses and what proves it, and the settings that last
+    #[arg(long, conflicts_with_all = ["step", "dry_run", "quiet", "markdown"])]
+    explain: bool,
     /// Take this step whatever the diagnosis is: refresh and rewrite lose nothing; after trim and overwrite, deleted
     /// files cannot be recovered; discard-unused loses what no partition covers; discard, overwrite-all and format
     /// ERASE EVERYTHING [default: the gentlest that can help and loses no file]
@@ -93,7 +96,11 @@ pub(crate) const NAME: &str = "recondition";
 const STEP: u64 = CheckOptions::AREA_STEP;
 
 impl Command for Recondition {
-    fn run(self) -> Result<Exit> {
+    fn run(mut self) -> Result<Exit> {
+        if self.explain {
+            self.dry_run = true;
+            self.arguments.run.execution.output.details = true;
+        }
         let is_dry_run = self.dry_run || self.arguments.plan;
         let access = Access::Step { step: self.step, journal: self.journal.as_deref(), is_dry_run };
         let step_name = self.step.map_or(wording::GENTLEST_STEP, StepName::text);

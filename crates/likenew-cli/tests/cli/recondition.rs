@@ -124,6 +124,30 @@ fn what_would_be_done_is_reported_without_doing_it() {
 }
 
 #[test]
+fn each_step_is_explained_without_doing_it() {
+    let sandbox = Sandbox::new();
+    let document = recondition(&sandbox, &[AGED, "--explain"]).code(0).json();
+    assert_eq!(document["bytes_written"], 0);
+    let rewrite = answer(&document, "step_rewrite");
+    let evidence = rewrite["evidence"].to_string();
+    for words in ["It costs one write", "Data lost: nothing", "Proof: ", "Nothing has to be undone"] {
+        assert!(evidence.contains(words), "{evidence}");
+    }
+    let action = &rewrite["actions"][0];
+    assert!(action["command"].as_str().unwrap().ends_with("--step rewrite"), "{action}");
+    assert!(action["bytes_written"].as_u64().unwrap() > 0, "{action}");
+    let discard = answer(&document, "step_discard");
+    assert_eq!(discard["actions"][0]["loses"], "everything");
+    assert!(discard["evidence"].to_string().contains("It cannot be undone."), "{discard}");
+    let format = answer(&document, "step_format");
+    assert_eq!(format["answer"], "a simulated drive has no such command");
+    assert_eq!(format["actions"], serde_json::json!([]), "what is not possible has no command");
+    for flag in ["--dry-run", "--quiet", "--step=trim"] {
+        recondition(&sandbox, &[AGED, "--explain", flag]).code(2).says("--explain");
+    }
+}
+
+#[test]
 fn what_destroys_is_never_taken_unasked_and_needs_consent() {
     let sandbox = Sandbox::new();
     let image = sandbox.work().join("image");

@@ -19,6 +19,7 @@ use likenew_core::quantity::{Factor, with_range};
 
 use crate::Evidence;
 use crate::evidence::Observed;
+use crate::settings::node;
 
 // Symptoms
 
@@ -287,11 +288,6 @@ pub(super) fn unless_virtual<const N: usize>(case: &Case<'_>, actions: [Action; 
 /// The device of the drive at the bottom, or a placeholder.
 pub(super) fn device(case: &Case<'_>) -> String {
     case.drive().map_or_else(|| "/dev/DRIVE".to_owned(), |drive| node(&drive.name))
-}
-
-/// A name of the kernel, whose `!` are folders in /dev.
-pub(crate) fn node(name: &str) -> String {
-    shell_quote(&format!("/dev/{}", name.replace('!', "/")))
 }
 
 /// Sets flags on the encryption in the stack besides those that it has; the undo leaves them out again.

@@ -319,6 +319,49 @@ pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
     (format!("Possible here: {possible}. Nothing was done."), answer)
 }
 
+/// A step of a dry run. `cost` is what it costs besides bytes, `wear_percent` the share of the rated endurance that it uses, and
+/// `time` how long a new drive of its class writes.
+pub(super) fn explained(
+    step: StepName,
+    possible: &str,
+    cost: &str,
+    wear_percent: Option<f64>,
+    time: Option<Nanos>,
+) -> Answer {
+    let answer = Answer::info(step_id(step), noun(step), possible)
+        .with_evidence(format!("{}.", capitalize(instruction(step))))
+        .with_evidence(format!("It costs {cost}."));
+    let time = time.map(|time| format!("A new drive of its class writes that in {time} at best."));
+    let wear =
+        wear_percent.map(|percent| format!("It uses {} of the rated endurance.", Share(percent / 100.0)));
+    let answer = time.into_iter().chain(wear).fold(answer, Answer::with_evidence);
+    let lost = format!("Data lost: {}.", destroys(step));
+    answer.with_evidence(lost).with_evidence(proof(step)).with_evidence(undo(step))
+}
+
+/// How a step is shown to have worked.
+fn proof(step: StepName) -> &'static str {
+    match step {
+        StepName::Trim | StepName::DiscardUnused | StepName::Discard => {
+            "Proof: the kernel's count of discards, sampled blocks that read back empty, and writes in the checks before and after."
+        }
+        StepName::Refresh => {
+            "Proof: what was slow is read again, and the checks before and after compare old data with new."
+        }
+        StepName::Overwrite | StepName::Rewrite | StepName::OverwriteAll => {
+            "Proof: the speed of each pass, and writes in the checks before and after."
+        }
+        StepName::Format => "Proof: sampled blocks that read back empty, and the checks before and after.",
+    }
+}
+
+fn undo(step: StepName) -> &'static str {
+    match step.loses() {
+        Loss::Nothing => "Nothing has to be undone: all data stays as it is.",
+        Loss::DeletedFiles | Loss::Everything => "It cannot be undone.",
+    }
+}
+
 /// A step that the drive supports and that has to be run by hand.
 pub(super) fn manual_step(step: &ManualStep) -> Answer {
     let name = match step.action {
