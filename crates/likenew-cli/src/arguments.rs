@@ -172,6 +172,9 @@ pub(crate) struct ExecutionArguments {
     /// How progress is shown on standard error
     #[arg(long, value_enum, default_value_t = ProgressFormat::Bar, value_name = "STYLE", help_heading = OUTPUT, hide_short_help = true)]
     pub(crate) progress: ProgressFormat,
+    /// Write a line of CSV per second and kind of I/O while it measures; - writes them to standard output
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, hide_short_help = true)]
+    pub(crate) log: Option<PathBuf>,
     /// Wait while another run uses the same drive, instead of refusing
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     pub(crate) wait_for_drive: bool,
@@ -191,6 +194,7 @@ impl ExecutionArguments {
             consent: None,
             destroy: Vec::new(),
             progress: ProgressFormat::Bar,
+            log: None,
             wait_for_drive: false,
             yes: false,
         }
@@ -230,7 +234,7 @@ pub(crate) enum ProgressFormat {
 }
 
 /// How results are shown, and where else they go.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = OUTPUT)]
 pub(crate) struct Output {
     /// Show everything: evidence, caveats, tables and plots
@@ -254,6 +258,9 @@ pub(crate) struct Output {
     /// Use color
     #[arg(long, value_enum, default_value_t = ColorChoice::Auto, value_name = "WHEN")]
     pub(crate) color: ColorChoice,
+    /// A log has standard output.
+    #[arg(skip)]
+    pub(crate) log_has_standard_output: bool,
 }
 
 impl Output {
@@ -266,9 +273,10 @@ impl Output {
         }
     }
 
-    /// Whether standard output belongs to JSON or a page, so that nothing else may be printed there.
+    /// Whether standard output belongs to JSON, a page or a log, so that nothing else may be printed there.
     pub(crate) fn takes_standard_output(&self) -> bool {
-        [&self.json, &self.html].into_iter().flatten().any(|path| path == Path::new("-"))
+        let reports = [&self.json, &self.html];
+        self.log_has_standard_output || reports.into_iter().flatten().any(|path| path == Path::new("-"))
     }
 }
 
@@ -293,8 +301,9 @@ pub(crate) fn parse(
         let typed = deepest.try_get_raw(report).ok().flatten();
         typed.is_some_and(|mut values| values.any(|value| value == "-"))
     };
-    if is_standard_output("json") && is_standard_output("html") {
-        return Err(command.error(ErrorKind::ArgumentConflict, wording::TWO_REPORTS_TO_STDOUT));
+    let mut to_standard_output = ["json", "html", "log"].into_iter().filter(|of| is_standard_output(of));
+    if let (Some(one), Some(other)) = (to_standard_output.next(), to_standard_output.next()) {
+        return Err(command.error(ErrorKind::ArgumentConflict, wording::two_to_stdout(one, other)));
     }
     if let Ok(Some(color)) = deepest.try_get_one::<ColorChoice>("color") {
         match color {
@@ -551,7 +560,7 @@ mod tests {
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
         // each time.
-        const TYPED_AGAIN: [&str; 13] = [
+        const TYPED_AGAIN: [&str; 14] = [
             "consent",
             "destroy",
             "yes",
@@ -563,6 +572,7 @@ mod tests {
             "markdown",
             "color",
             "progress",
+            "log",
             "wait-for-drive",
             "estimate",
         ];
@@ -604,11 +614,14 @@ mod tests {
 
     #[test]
     fn one_report_alone_goes_to_standard_output() {
+        let measures =
+            |command: &str| ["bench", "resume", "run"].iter().any(|name| command.starts_with(name));
         let words = |line: &str| -> Vec<OsString> { line.split(' ').map(OsString::from).collect() };
         for command in
             ["bench sim:tiny-flash", "report RUN", "judge RUN", "import fio FILE", "resume RUN", "run PLAN"]
         {
-            for both in ["--json - --html -", "--html=- --json=-"] {
+            let of_runs = ["--log - --json -", "--html - --log=-"].into_iter().filter(|_| measures(command));
+            for both in ["--json - --html -", "--html=- --json=-"].into_iter().chain(of_runs) {
                 let error = parse(words(&format!("likenew {command} {both}"))).err().expect(both);
                 assert_eq!(error.exit_code(), 2);
                 assert!(error.to_string().contains("both write to standard output"), "{error}");

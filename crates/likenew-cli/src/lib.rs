@@ -16,6 +16,7 @@ mod exit;
 mod factsheet;
 mod fixable_drive;
 mod interrupt;
+mod io_log;
 mod manual;
 mod measure;
 mod output;

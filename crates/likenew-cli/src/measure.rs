@@ -6,6 +6,7 @@ mod pace;
 mod writes;
 
 use std::ops::ControlFlow;
+use std::path::Path;
 
 use likenew_core::procedure::Plan;
 use likenew_history::metrics::Attempt;
@@ -15,7 +16,7 @@ use serde::Serialize;
 use writes::begin_audited;
 
 use crate::access::{Access, lock};
-use crate::arguments::{ExecutionArguments, RunArguments, TargetArguments};
+use crate::arguments::{ExecutionArguments, Output, RunArguments, TargetArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::output::{self, FailedTarget};
 use crate::resolved_target::ResolvedTarget;
@@ -122,6 +123,7 @@ pub(crate) fn measure_each(
     mut plan: impl FnMut(&Target) -> Result<Option<Plan>>,
 ) -> Result<(Exit, Vec<Attempt>)> {
     output::check_files(&request.run_arguments.output)?;
+    request.run_arguments.log.as_deref().map_or(Ok(()), output::check_file)?;
     progress::set_format(request.run_arguments.progress);
     let is_several = request.targets.len() > 1;
     request.is_list |= is_several;
@@ -129,6 +131,9 @@ pub(crate) fn measure_each(
     let prints = request.prints_plan || run_arguments.export.is_some() || run_arguments.estimate;
     if is_several && prints {
         return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
+    }
+    if is_several && run_arguments.log.is_some() {
+        return Err(Failure::Usage(wording::LOG_TAKES_ONE_TARGET.into()));
     }
     let (mut batch, on_failure) = (Batch::new(request.is_list), request.on_failure);
     let typed = std::mem::take(&mut request.targets);
@@ -223,7 +228,9 @@ fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>, mut failed: Vec<Fai
         Some(command) => command.clone(),
         None => output::details_command(&run_arguments.archive_arguments, reports.len()),
     };
-    RunReport::show(reports, list, &run_arguments.output, &details_command, request.origins)?;
+    let log_has_standard_output = run_arguments.log.as_deref() == Some(Path::new("-"));
+    let output = Output { log_has_standard_output, ..run_arguments.output.clone() };
+    RunReport::show(reports, list, &output, &details_command, request.origins)?;
     let is_alone = outcomes.len() == 1;
     outcomes.iter().for_each(|outcome| outcome.print_end(is_alone));
     if outcomes.iter().any(|outcome| outcome.hung.is_some()) {

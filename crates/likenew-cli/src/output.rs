@@ -432,6 +432,7 @@ mod tests {
             html: None,
             json: Some(json.to_owned()),
             color: ColorChoice::Never,
+            log_has_standard_output: false,
         };
         check_files(&output).map_err(|failure| failure.message())
     }

@@ -14,6 +14,7 @@ use likenew_run::runner::{End, Observer, run_procedure};
 use likenew_sim::Spec;
 
 use crate::interrupt;
+use crate::io_log::IoLog;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::resolved_target::read_file;
@@ -23,6 +24,7 @@ pub(crate) struct RunObserver<'a> {
     pub(crate) progress: Progress,
     pub(crate) archive: Option<&'a mut Run>,
     pub(crate) samples: Option<&'a SampleWriter>,
+    pub(crate) log: Option<IoLog>,
     pub(crate) recordings: Recordings,
     /// Number of workloads up to now.
     pub(crate) segments: usize,
@@ -41,6 +43,9 @@ impl Observer for RunObserver<'_> {
 
     fn on_begin(&mut self, workload: &Workload) {
         self.progress.on_begin(&workload.name);
+        if let Some(log) = &mut self.log {
+            log.begin_workload(workload, self.segments + 1);
+        }
     }
 
     fn stop_requested(&self) -> bool {
@@ -52,10 +57,13 @@ impl Observer for RunObserver<'_> {
     }
 
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        let progress = self.progress.recorder();
+        let mut recorder: Box<dyn Recorder + Send> = Box::new(self.progress.recorder());
+        if let Some(log) = &self.log {
+            recorder = Box::new((recorder, log.recorder()));
+        }
         match self.samples {
-            Some(samples) => Box::new((progress, samples.recorder(self.segments as u32))),
-            None => Box::new(progress),
+            Some(samples) => Box::new((recorder, samples.recorder(self.segments as u32))),
+            None => recorder,
         }
     }
 
@@ -65,10 +73,10 @@ impl Observer for RunObserver<'_> {
             self.writes_left = self.writes_left.map(|left| left.saturating_sub(segment.bytes(Op::Write)));
         }
         self.progress.on_end();
-        match &mut self.archive {
-            Some(run) => run.push(segment).map_err(|error| error.to_string()),
-            None => Ok(()),
-        }
+        // A workload that is kept is in the log.
+        let logged = self.log.as_mut().map_or(Ok(()), |log| log.end_workload(segment));
+        let kept = self.archive.as_mut().map_or(Ok(()), |run| run.push(segment));
+        kept.map_err(|error| error.to_string()).and(logged)
     }
 
     fn on_probe(&mut self, probe: &Probe) {
@@ -100,6 +108,7 @@ pub(crate) fn run_nested(
         progress: Progress::for_steps(&dry_run.planned_steps, &drive, &[]),
         archive: None,
         samples: None,
+        log: None,
         recordings: Recordings::default(),
         segments: 0,
         writes_left: None,

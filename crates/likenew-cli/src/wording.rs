@@ -119,14 +119,33 @@ pub(crate) fn unknown_engine(engine: &str) -> String {
     format!("the run began with --engine {engine}, which this version does not know; give another --engine")
 }
 
-pub(crate) const TWO_REPORTS_TO_STDOUT: &str =
-    "--json - and --html - would both write to standard output; give one of them a file";
+pub(crate) fn two_to_stdout(one: &str, other: &str) -> String {
+    format!("--{one} - and --{other} - would both write to standard output; give one of them a file")
+}
 
 pub(crate) const BAD_ADDRESS: &str = "it takes a port such as 10809, or ADDRESS:PORT such as 127.0.0.1:10809";
 
 pub(crate) fn example_target(command: &str) -> String {
     format!("  tip: give a folder, a file, a block device or a simulated drive: likenew {command} ~/data")
 }
+
+pub(crate) const LOG_TAKES_ONE_TARGET: &str =
+    "--log takes one target, because a log is of one run; measure the targets one after the other";
+
+pub(crate) fn log_not_written(path: &Path, reason: impl Display) -> String {
+    format!("{}: {reason}", could_not_write(path))
+}
+
+pub(crate) fn log_of_another_run(path: &Path) -> String {
+    format!(
+        "{} is not the log of this run; give --log the file that the run began with, or a new one for the rest",
+        path.display()
+    )
+}
+
+/// Why a log cannot be compared.
+pub(crate) const LOG_INSTEAD_OF_RUN: &str =
+    "it is the log of a run, second by second; give the folder of the run, which likenew report --list shows";
 
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 

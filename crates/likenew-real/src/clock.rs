@@ -83,9 +83,14 @@ pub fn wall_date() -> String {
     format_date(jiff::Timestamp::now())
 }
 
+/// Milliseconds since 1970.
+pub fn wall_ms() -> u64 {
+    jiff::Timestamp::now().as_millisecond().max(0).cast_unsigned()
+}
+
 /// Seconds since 1970.
 pub(crate) fn wall_seconds() -> u64 {
-    jiff::Timestamp::now().as_second().max(0).cast_unsigned()
+    wall_ms() / 1_000
 }
 
 /// The date and time, in the same form, of so many milliseconds since 1970; `None` beyond the year 9999.

@@ -7,7 +7,7 @@ use likenew_core::drive::{Drive, Identity};
 use likenew_core::dry_run::DryRun;
 use likenew_core::instrument::Instrument;
 use likenew_core::procedure::{Evidence, Plan, Procedure, Step};
-use likenew_core::segment::Stop;
+use likenew_core::segment::{Segment, Stop};
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_procedures::all::from_plan;
@@ -18,6 +18,7 @@ use super::pace::Pace;
 use super::writes::{Offer, ask_about, wear};
 use super::{Request, Target};
 use crate::exit::{Exit, Failure, Result};
+use crate::io_log::IoLog;
 use crate::plan_file::export;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
@@ -37,6 +38,7 @@ pub(super) struct OpenRun {
     pub(super) evidence: Evidence,
     pub(super) instrument: Instrument,
     pub(super) archive: Option<Run>,
+    pub(super) log: Option<IoLog>,
     /// The rest of the run.
     pub(super) dry_run: DryRun,
     /// What is known of the drive's speed.
@@ -97,6 +99,7 @@ impl Opening<'_> {
         let pace = pace.or_try(self.target, &mut self.drive, &*self.procedure, run_arguments)?;
         let dry_run = pace.rate(dry_run, &*self.procedure, &self.evidence)?;
         let instrument = self.instrument()?;
+        let log = self.log(None)?;
         let archive = match self.archive(&instrument) {
             // Facts are shown even to a user who may not write an archive.
             Err(failure) if self.request.access.is_facts() => {
@@ -106,7 +109,16 @@ impl Opening<'_> {
             archive => archive?,
         };
         let Self { drive, procedure, evidence, .. } = self;
-        Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
+        Ok(ControlFlow::Continue(OpenRun {
+            drive,
+            procedure,
+            evidence,
+            instrument,
+            archive,
+            log,
+            dry_run,
+            pace,
+        }))
     }
 
     /// The rest of a run, once its drive is in the state in which it was left.
@@ -122,13 +134,23 @@ impl Opening<'_> {
         if let Some(exit) = self.agree(&dry_run)? {
             return Ok(ControlFlow::Break(exit));
         }
+        let log = self.log(Some(&self.evidence.segments))?;
         let Self { mut drive, procedure, evidence, .. } = self;
         run.cut_after(evidence.segments.len(), evidence.observations.len()).map_err(anyhow::Error::new)?;
         if let Some(exit) = restore_state(&mut *drive, &evidence)? {
             return Ok(ControlFlow::Break(exit));
         }
         let archive = Some(run);
-        Ok(ControlFlow::Continue(OpenRun { drive, procedure, evidence, instrument, archive, dry_run, pace }))
+        Ok(ControlFlow::Continue(OpenRun {
+            drive,
+            procedure,
+            evidence,
+            instrument,
+            archive,
+            log,
+            dry_run,
+            pace,
+        }))
     }
 
     /// Asks the user before a run that wears the drive; or prints what it costs and asks, and ends.
@@ -184,6 +206,12 @@ impl Opening<'_> {
             Clock::Wall | Clock::Virtual => None,
         };
         Ok(Instrument { version: env!("CARGO_PKG_VERSION").to_owned(), clock, engine, calibration })
+    }
+
+    /// The log that was asked for, of a new run or of one that is resumed after some workloads.
+    fn log(&self, resumed: Option<&[Segment]>) -> Result<Option<IoLog>> {
+        let path = self.request.run_arguments.log.as_deref();
+        path.map(|path| IoLog::begin(path, self.evidence.geometry.clock, resumed)).transpose()
     }
 
     fn archive(&self, instrument: &Instrument) -> Result<Option<Run>> {

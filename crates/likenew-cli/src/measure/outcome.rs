@@ -16,6 +16,7 @@ use super::writes::{announce_text, estimate};
 use super::{Request, Target};
 use crate::arguments::ExecutionArguments;
 use crate::exit::{Exit, Failure, Result};
+use crate::io_log::IoLog;
 use crate::output::FailedTarget;
 use crate::progress::{self, Progress};
 use crate::progress_event::ProgressEvent;
@@ -40,7 +41,7 @@ pub(super) struct Outcome {
 
 /// Runs, judges and keeps.
 pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
-    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, dry_run, pace } = open;
+    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, log, dry_run, pace } = open;
     let run_arguments = &request.run_arguments.execution;
     let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
@@ -52,8 +53,8 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
         folder: archive.as_ref().and_then(|run| run.path().to_str()),
         estimate: estimate(&dry_run, &evidence),
     });
-    let end =
-        follow(&mut *drive, &*procedure, &mut evidence, archive.as_mut(), (&dry_run, &pace), run_arguments);
+    let outputs = (archive.as_mut(), log);
+    let end = follow(&mut *drive, &*procedure, &mut evidence, outputs, (&dry_run, &pace), run_arguments);
     let typed = target.typed.clone();
     // Temporary files are deleted before the report, so that their space is free at once.
     let hung = if matches!(end, Ok(End::LabError(LabError::Hung(_)))) {
@@ -158,7 +159,7 @@ fn follow(
     drive: &mut dyn Drive,
     procedure: &dyn Procedure,
     evidence: &mut Evidence,
-    archive: Option<&mut Run>,
+    (archive, log): (Option<&mut Run>, Option<IoLog>),
     (dry_run, pace): (&DryRun, &Pace),
     run_arguments: &ExecutionArguments,
 ) -> Result<End> {
@@ -170,6 +171,7 @@ fn follow(
         progress: Progress::for_steps(&dry_run.planned_steps, drive, &pace.segments),
         archive,
         samples: samples.as_ref(),
+        log,
         recordings: Recordings::default(),
         segments: evidence.segments.len(),
         writes_left: dry_run.bytes_written_max,

@@ -25,6 +25,7 @@ mod guest_facts;
 mod guest_steps;
 mod history;
 mod hostile;
+mod io_log;
 mod journey;
 mod kin;
 mod locks;

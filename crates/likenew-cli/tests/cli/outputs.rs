@@ -8,7 +8,7 @@ use crate::serve::{are_there, noise, system};
 use crate::support::Sandbox;
 
 /// Every command with an output, which stands for `OUT`; `RUN` and `TRACE` are there.
-const COMMANDS: [&[&str]; 22] = [
+const COMMANDS: [&[&str]; 23] = [
     &["report", "RUN", "--json", "OUT"],
     &["report", "RUN", "--html", "OUT"],
     &["judge", "RUN", "--json", "OUT"],
@@ -19,6 +19,7 @@ const COMMANDS: [&[&str]; 22] = [
     &["drives", "--json", "OUT"],
     &["facts", "sim:tiny-flash", "--json", "OUT"],
     &["bench", "sim:tiny-flash", "--passes", "1", "--no-archive", "--json", "OUT"],
+    &["bench", "sim:tiny-flash", "--passes", "1", "--no-archive", "--log", "OUT"],
     &["check", "sim:tiny-flash", "--no-archive", "--html", "OUT"],
     &["check", "sim:tiny-flash", "--changes", "--history", "OUT"],
     &["check", "sim:tiny-flash", "--openmetrics", "OUT"],

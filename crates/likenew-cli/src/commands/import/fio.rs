@@ -21,7 +21,7 @@ use crate::exit::{Exit, Failure, Result};
 use crate::plan_file::{read_plan, workload_options};
 use crate::printed::{display_name, read_text, texts};
 use crate::run_report::RunReport;
-use crate::wording;
+use crate::{io_log, wording};
 
 pub(super) fn run(command: &ImportFio) -> Result<Exit> {
     let imported = imported(&command.file, command.target.as_deref())?;
@@ -63,6 +63,9 @@ fn refused(file: &Path, reason: impl std::fmt::Display) -> Failure {
 /// What fio or another program measured, as it prints it.
 pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     let text = read_text(file, input::FIO_RESULT)?;
+    if io_log::is_one(&text) {
+        return Err(refused(file, wording::LOG_INSTEAD_OF_RUN));
+    }
     likenew_fio::import_any(&text, &display_name(file)).map_err(|error| refused(file, error))
 }
 
