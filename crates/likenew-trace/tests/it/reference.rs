@@ -151,6 +151,34 @@ impl Loop {
         [read, write, trims]
     }
 
+    /// The same while a program records it, which is interrupted afterwards; `None` with a message where that cannot be.
+    fn recorded_work(
+        &self,
+        folder: &Path,
+        recorder: &mut Command,
+        has_started: impl Fn() -> bool,
+    ) -> Option<[(u64, u64); 3]> {
+        let program = recorder.get_program().display().to_string();
+        recorder.current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        let Ok(mut recording) = recorder.spawn() else {
+            println!("skipped: there is no {program}");
+            return None;
+        };
+        let has_started = |_| {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            has_started()
+        };
+        let records = (0..100).any(has_started) && recording.try_wait().unwrap().is_none();
+        let counts = records.then(|| self.work(folder));
+        let id = rustix::process::Pid::from_child(&recording);
+        let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
+        recording.wait().unwrap();
+        if counts.is_none() {
+            println!("skipped: this kernel lets {program} record nothing");
+        }
+        counts
+    }
+
     /// `major`, `minor`.
     fn numbers(&self) -> (u64, u64) {
         let name = Path::new(&self.0).file_name().unwrap().to_str().unwrap();
@@ -234,27 +262,11 @@ fn what_perf_script_prints_is_what_fio_did() {
     let Some(drive) = Loop::over(folder.path()) else { return };
     let (major, minor) = drive.numbers();
     let mut perf = Command::new("perf");
-    perf.current_dir(folder.path())
-        .args(["record", "-q", "-a", "-o", "data", "-e", "block:*"])
-        .args(["sleep", "60"]);
-    let Ok(mut recording) = perf.stdout(Stdio::null()).stderr(Stdio::null()).spawn() else {
-        println!("skipped: there is no perf");
-        return;
-    };
+    perf.args(["record", "-q", "-a", "-o", "data", "-e", "block:*", "sleep", "60"]);
     // perf has opened its events by the time that it writes the head of its file.
-    let has_started = |_| {
-        std::thread::sleep(std::time::Duration::from_millis(100));
-        std::fs::metadata(folder.path().join("data")).is_ok_and(|data| data.len() > 0)
-    };
-    let records = (0..100).any(has_started) && recording.try_wait().unwrap().is_none();
-    let expected = records.then(|| drive.work(folder.path()));
-    let id = rustix::process::Pid::from_child(&recording);
-    let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
-    recording.wait().unwrap();
-    let Some(expected) = expected else {
-        println!("skipped: this kernel lets nobody record events of the block layer");
-        return;
-    };
+    let data = folder.path().join("data");
+    let has_started = || std::fs::metadata(&data).is_ok_and(|data| data.len() > 0);
+    let Some(expected) = drive.recorded_work(folder.path(), &mut perf, has_started) else { return };
     let out =
         Command::new("perf").current_dir(folder.path()).args(["script", "-i", "data"]).output().unwrap();
     let path = folder.path().join("t.txt");
@@ -270,29 +282,10 @@ fn what_blkparse_prints_is_what_fio_did() {
     let folder = folder();
     let Some(drive) = Loop::over(folder.path()) else { return };
     let mut blktrace = Command::new("blktrace");
-    blktrace
-        .current_dir(folder.path())
-        .args(["-d", &drive.0, "-o", "t"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    let Ok(mut recording) = blktrace.spawn() else {
-        println!("skipped: there is no blktrace");
-        return;
-    };
+    blktrace.args(["-d", &drive.0, "-o", "t"]);
     // Its files exist once it records.
-    let has_started = |_| {
-        std::thread::sleep(std::time::Duration::from_millis(50));
-        folder.path().join("t.blktrace.0").exists()
-    };
-    let records = (0..100).any(has_started) && recording.try_wait().unwrap().is_none();
-    let expected = records.then(|| drive.work(folder.path()));
-    let id = rustix::process::Pid::from_child(&recording);
-    let _ = rustix::process::kill_process(id, rustix::process::Signal::INT);
-    recording.wait().unwrap();
-    let Some(expected) = expected else {
-        println!("skipped: this kernel lets nobody run blktrace");
-        return;
-    };
+    let has_started = || folder.path().join("t.blktrace.0").exists();
+    let Some(expected) = drive.recorded_work(folder.path(), &mut blktrace, has_started) else { return };
     let out = Command::new("blkparse").current_dir(folder.path()).args(["-i", "t"]).output().unwrap();
     let path = folder.path().join("t.txt");
     std::fs::write(&path, out.stdout).unwrap();
