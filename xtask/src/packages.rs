@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 use super::target;
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 39] = [
+const PACKAGES: [(&str, &str); 40] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -25,6 +25,7 @@ const PACKAGES: [(&str, &str); 39] = [
     ("erofs-utils", "/usr/bin/mkfs.erofs"),
     ("fdisk", "/usr/sbin/sfdisk"),
     ("blktrace", "/usr/sbin/blktrace"),
+    ("linux-perf", "/usr/bin/perf"),
     ("zstd", "/usr/bin/zstd"),
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
