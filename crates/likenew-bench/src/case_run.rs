@@ -27,15 +27,10 @@ use crate::target::Case;
 /// The case as a workload.
 pub(crate) fn workload(case: &Case, until: Until) -> Workload {
     let region = Region::bytes(0..case.span);
-    let stream = Stream {
-        op: Mix::Only(if case.write { Op::Write } else { Op::Read }),
-        size: Size::fixed(case.block),
-        pattern: if case.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) },
-        arrival: Arrival::Closed { depth: case.depth },
-        // Like fio's setting: the comparison is about the path of an I/O, not its content.
-        data: DataClass::Zero,
-        flush_every: 0,
-    };
+    let op = Mix::Only(if case.write { Op::Write } else { Op::Read });
+    let pattern = if case.random { AccessPattern::Random(region) } else { AccessPattern::Sequential(region) };
+    // Zeros, like fio's setting: the comparison is about the path of an I/O, not its content.
+    let stream = Stream::closed(op, case.block, pattern, case.depth, DataClass::Zero);
     Workload { seed: 1, lanes: case.lanes, ..Workload::new(case.to_string(), until, vec![stream]) }
 }
 

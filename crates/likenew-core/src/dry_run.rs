@@ -11,7 +11,7 @@ use crate::tally::Tally;
 use crate::trace::{ReplaySpec, TraceTotals};
 use crate::units::Nanos;
 use crate::wording;
-use crate::workload::{AccessPattern, Arrival, Mix, Workload};
+use crate::workload::{AccessPattern, Arrival, Mix, Stream, Workload};
 
 /// What a plan would do on a drive that has not been measured: it moves 500 MB/s, as an SSD's SATA link does,
 /// and answers a small I/O in 100 µs, or a random one in 12 ms where it rotates.
@@ -233,8 +233,7 @@ impl Cost {
             false => ACCESS_NS / depth,
         };
         let flush_ns = if rotates { FLUSH_ROTATING_NS } else { FLUSH_NS };
-        let flushes = parts().filter(|(stream, _)| stream.flush_every > 0);
-        let flushes: f64 = flushes.map(|(stream, share)| share / f64::from(stream.flush_every)).sum();
+        let flushes: f64 = parts().map(|(stream, share)| share * flushes_per_io(stream)).sum();
         let drive_ns = moved_ns.max(access_ns) + flushes * flush_ns / f64::from(workload.lanes);
         let pace_ns = pace_ns(workload);
         Self { mean_bytes, each_ns: drive_ns.max(pace_ns), is_paced: pace_ns > drive_ns }
@@ -245,6 +244,12 @@ impl Cost {
             workload.until.bytes.map_or(f64::INFINITY, |bytes| bytes as f64 / self.mean_bytes.max(1.0));
         by_bytes.min(workload.until.ops.map_or(f64::INFINITY, |ops| ops as f64))
     }
+}
+
+/// Flushes of a stream for each of its I/Os. A write that is durable by itself counts as one with a flush.
+fn flushes_per_io(stream: &Stream) -> f64 {
+    let every = |writes: u32| if writes > 0 { 1.0 / f64::from(writes) } else { 0.0 };
+    if stream.sync.is_some() { 1.0 } else { every(stream.flush_every).max(every(stream.fsync_every)) }
 }
 
 /// The time that a recording's pace, its bytes and its accesses take at least.

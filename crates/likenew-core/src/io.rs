@@ -55,6 +55,18 @@ impl fmt::Display for Op {
     }
 }
 
+/// What is durable when a write or a flush ends (open(2), `O_DSYNC` and `O_SYNC`; fdatasync(2)). A block device
+/// has no metadata: both are the same there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Durability {
+    /// The data, and what is needed to find it again.
+    #[serde(rename = "dsync")]
+    Data,
+    /// All metadata of the file too.
+    #[serde(rename = "sync")]
+    File,
+}
+
 /// How compressible the bytes of a write are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum DataClass {
@@ -126,6 +138,9 @@ pub struct Io {
     pub length: u32,
     /// The data class of a write: a simulated drive that holds no data needs only this.
     pub data: DataClass,
+    /// What is durable when it ends: of a write its own data, nothing where not said; of a flush everything,
+    /// as data where not said.
+    pub sync: Option<Durability>,
 }
 
 /// How an I/O ended. A drive's error is a result of the measurement, not a failure of the lab.

@@ -248,7 +248,14 @@ fn random_io(geometry: &Geometry, slot: Slot, random: &mut Xoshiro256PlusPlus) -
     let file = geometry
         .boundary
         .map_or(0, |boundary| random.random_range(0..geometry.capacity / boundary) * boundary);
-    Io { slot, op, offset: file + place, length: (blocks * block) as u32, data: DataClass::Random }
+    Io {
+        slot,
+        op,
+        offset: file + place,
+        length: (blocks * block) as u32,
+        data: DataClass::Random,
+        sync: None,
+    }
 }
 
 fn random_until(now: Nanos, random: &mut Xoshiro256PlusPlus, idle: bool) -> Nanos {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::io::{DataClass, Op};
+use crate::io::{DataClass, Durability, Op};
 use crate::stamp::SECTOR;
 use crate::target::Geometry;
 use crate::trace::ReplaySpec;
@@ -72,9 +72,16 @@ pub struct Stream {
     /// The data class of writes; of stamped data also what reads expect.
     #[serde(default = "random")]
     pub data: DataClass,
-    /// After how many of its writes each copy makes them durable with a flush, which is in flight alone; 0 for never.
+    /// After how many of its writes each copy makes them durable with a flush (fdatasync(2)), which is in flight
+    /// alone; 0 for never.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flush_every: u32,
+    /// The same with fsync(2), which makes all metadata of a file durable too. Where both are due this is done.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fsync_every: u32,
+    /// What each write has made durable when it ends, as with `O_DSYNC` or `O_SYNC`; nothing where not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync: Option<Durability>,
 }
 
 /// When the I/Os of a stream leave.
@@ -216,7 +223,12 @@ impl Workload {
 
     /// Whether a stream makes its writes durable on the way.
     pub fn has_flushes(&self) -> bool {
-        self.streams.iter().any(|stream| stream.flush_every > 0)
+        self.streams.iter().any(|stream| stream.flush_every > 0 || stream.fsync_every > 0)
+    }
+
+    /// Whether anything that it writes is made durable, on the way or at its end.
+    pub fn makes_durable(&self) -> bool {
+        self.flush || self.has_flushes() || self.streams.iter().any(|stream| stream.sync.is_some())
     }
 
     /// Whether it leaves the drive alone.
@@ -361,14 +373,18 @@ impl Workload {
 }
 
 impl Stream {
+    /// I/Os of which none is made durable on the way.
+    pub fn new(op: Mix, size: Size, pattern: AccessPattern, arrival: Arrival, data: DataClass) -> Self {
+        Self { op, size, pattern, arrival, data, flush_every: 0, fsync_every: 0, sync: None }
+    }
+
     /// I/Os of `block` bytes, the next as soon as fewer than `depth` are in flight.
     pub fn closed(op: Mix, block: u32, place: AccessPattern, depth: u32, data: DataClass) -> Self {
-        let arrival = Arrival::Closed { depth };
-        Self { op, size: Size::fixed(block), pattern: place, arrival, data, flush_every: 0 }
+        Self::new(op, Size::fixed(block), place, Arrival::Closed { depth }, data)
     }
 
     /// Whether any of its I/Os is a write.
-    fn has_writes(&self) -> bool {
+    pub fn has_writes(&self) -> bool {
         self.op.shares().into_iter().any(|(op, share)| op == Op::Write && share > 0.0)
     }
 
@@ -384,8 +400,13 @@ impl Stream {
         if matches!(self.arrival, Arrival::Interleaved { weight: 0, .. }) {
             return Err(WorkloadError::NoWeight);
         }
-        if self.flush_every > 0 && !self.has_writes() {
-            return Err(WorkloadError::NothingToFlush);
+        let keys = [
+            ("flush_every", self.flush_every > 0),
+            ("fsync_every", self.fsync_every > 0),
+            ("sync", self.sync.is_some()),
+        ];
+        if let Some((key, _)) = keys.into_iter().find(|(_, is_given)| *is_given && !self.has_writes()) {
+            return Err(WorkloadError::NothingToFlush { key });
         }
         if let AccessPattern::Zipf { theta, .. } = self.pattern
             && !(theta > 0.0 && theta <= 10.0)
@@ -770,8 +791,8 @@ pub(crate) enum WorkloadError {
     ImpossibleRate(f64),
     #[error("a stream that takes turns needs a weight of at least 1")]
     NoWeight,
-    #[error("flush_every is for streams that write; leave it out")]
-    NothingToFlush,
+    #[error("{key} is for streams that write; leave it out")]
+    NothingToFlush { key: &'static str },
     #[error("Zipf's θ of {0} is not in 0..10")]
     ImpossibleTheta(f64),
     #[error("\"{0}\" would change this target, which is read-only")]
@@ -882,14 +903,13 @@ mod tests {
             cold: false,
             flush: false,
             replay_spec: None,
-            streams: vec![Stream {
-                op: Mix::Only(Op::Read),
-                size: size.parse().unwrap(),
-                pattern: AccessPattern::Random(Region::WHOLE),
-                arrival: Arrival::Closed { depth: 4 },
-                data: DataClass::Random,
-                flush_every: 0,
-            }],
+            streams: vec![Stream::new(
+                Mix::Only(Op::Read),
+                size.parse().unwrap(),
+                AccessPattern::Random(Region::WHOLE),
+                Arrival::Closed { depth: 4 },
+                DataClass::Random,
+            )],
         }
     }
 
@@ -970,6 +990,9 @@ mod tests {
             "cross the files",
         );
         case(&|w| w.window = Some(0), "not a width");
+        case(&|w| w.streams[0].flush_every = 1, "flush_every is for streams that write");
+        case(&|w| w.streams[0].fsync_every = 1, "fsync_every");
+        case(&|w| w.streams[0].sync = Some(Durability::Data), "sync is for");
         case(&|w| w.streams.clear(), "rest needs");
         let rests = |w: &mut Workload| {
             (w.streams, w.until) = (Vec::new(), Until::elapsed(Nanos(1)));

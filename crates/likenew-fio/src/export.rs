@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use likenew_core::drive::Kind;
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::{DataClass, Durability, Op};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{
@@ -399,8 +399,16 @@ impl Section {
             return Err(not_expressible(workload, MissingFeature::Proportions));
         }
         self.set("iodepth", stream.arrival.depth());
-        if stream.flush_every > 0 {
-            self.set("fdatasync", stream.flush_every);
+        for (option, writes) in [("fdatasync", stream.flush_every), ("fsync", stream.fsync_every)] {
+            if writes > 0 {
+                self.set(option, writes);
+            }
+        }
+        if stream.arrival.depth() > 1 && (stream.flush_every > 0 || stream.fsync_every > 0) {
+            self.comment(wording::FLUSH_AMONG);
+        }
+        if let Some(sync) = stream.sync {
+            self.set("sync", if sync == Durability::File { "sync" } else { "dsync" });
         }
         let Arrival::Open { per_second, inter_arrival, .. } = stream.arrival else { return Ok(()) };
         self.comment(wording::LATE_IOS);

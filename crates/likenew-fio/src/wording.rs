@@ -61,6 +61,9 @@ pub(crate) const BOUND_ROUNDED: &str =
 pub(crate) const LATE_IOS: &str =
     "fio counts a late I/O from when it was submitted, and likenew from when it was due";
 
+pub(crate) const FLUSH_AMONG: &str =
+    "likenew flushes when nothing else is in flight, and fio among the writes of its queue";
+
 pub(crate) const RATE_ROUNDED: &str = "fio takes whole IOPS: the rate is rounded";
 
 // ## Caveats of an import
@@ -104,8 +107,8 @@ pub(crate) enum Note {
     Instant,
     /// Latency counts from when an I/O left, not from when it was due.
     Paced,
-    /// Flushes were of data and metadata.
-    Fsync,
+    /// It asks for barriers.
+    Barrier,
     /// Every copy walked the whole zone.
     Overlapping,
     /// These settings have no counterpart in a workload.
@@ -306,7 +309,7 @@ fn of_jobs(note: &Note) -> String {
         }
         Note::Instant => "took less than the millisecond that fio tells apart: no rate is known",
         Note::Paced => "fio counts a late I/O from when it was submitted; likenew counts from when it was due",
-        Note::Fsync => "fsync makes metadata durable too; likenew repeats it as fdatasync",
+        Note::Barrier => "write_barrier changes nothing: no engine of fio does anything with it; use fdatasync=N",
         Note::Overlapping => "each copy covered the whole zone of one file; likenew divides it among copies",
     }
     .to_owned()

@@ -301,3 +301,45 @@ fn rests_streams_and_data_come_out_as_meant() {
     let starts: BTreeSet<bool> = large.iter().map(|io| io.1 >= 12 << 20).collect();
     assert_eq!(starts.len(), 2, "each copy has a half of the zone to itself");
 }
+
+const DURABLE: &str = r#"
+[[w]]
+name = "both"
+until = { ops = 64 }
+[[w.stream]]
+op = "write"
+size = "4KiB"
+pattern.sequential = "1MiB..2MiB"
+arrival.closed.depth = 1
+flush_every = 4
+fsync_every = 6
+sync = "dsync"
+
+[[w]]
+name = "every write"
+until = { ops = 32 }
+[[w.stream]]
+op = "write"
+size = "8KiB"
+pattern.random = "0..4MiB"
+arrival.closed.depth = 1
+fsync_every = 1
+sync = "sync"
+"#;
+
+/// What fio reports of a job that was exported reads back as the same stream, with as many flushes.
+#[test]
+fn fio_makes_writes_durable_as_the_workload_does() {
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let workloads = workloads(DURABLE);
+    let (_, report) = fios(folder.path(), &workloads);
+    for (workload, segment) in workloads.iter().zip(&report.segments) {
+        let (mine, theirs) = (&workload.streams[0], &segment.workload.streams[0]);
+        assert_eq!(
+            (mine.flush_every, mine.fsync_every, mine.sync),
+            (theirs.flush_every, theirs.fsync_every, theirs.sync)
+        );
+        let flushes = count(&ours(workload), |io| io.0 == Op::Flush) as u64;
+        assert_eq!(segment.ios(Op::Flush), flushes, "{}", workload.name);
+    }
+}

@@ -186,7 +186,7 @@ impl<'a> Engine<'a> {
                 None => buffer.fill(0),
             }
         }
-        Io { slot, op: piece.op, offset, length: piece.length, data }
+        Io { slot, op: piece.op, offset, length: piece.length, data, sync: None }
     }
 
     fn end_piece(&mut self, completion: Completion, ended: &mut Vec<CompletedRequest>) {

@@ -58,7 +58,7 @@ fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos
     let mut ended = Vec::with_capacity(depth as usize);
     let mut read = |slot| {
         let offset = random.random_range(0..blocks) * u64::from(LENGTH);
-        Io { slot, op: Op::Read, offset, length: LENGTH, data: DataClass::Random }
+        Io { slot, op: Op::Read, offset, length: LENGTH, data: DataClass::Random, sync: None }
     };
     batch.extend((0..depth).map(Slot).map(&mut read));
     let (started_at, mut now, mut ios) = (lane.now(), lane.now(), 0);

@@ -361,6 +361,7 @@ mod tests {
                 offset: u64::from(slot) * 4096,
                 length: 4096,
                 data: DataClass::Zero,
+                sync: None,
             };
             lane.submit(&[io(0), io(1)]).unwrap();
             let mut done = Vec::new();

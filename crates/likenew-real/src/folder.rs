@@ -9,14 +9,14 @@ use std::sync::{Mutex, OnceLock};
 
 use likenew_core::drive::Kind;
 use likenew_core::fix::Fix;
-use likenew_core::io::{Io, Op, Outcome};
+use likenew_core::io::{Durability, Io, Op, Outcome};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{ExtentMap, Probe, ProbeResult, TrimReport};
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Access;
-use rustix::fs::{Mode, OFlags, fdatasync, fstatvfs, openat, syncfs};
+use rustix::fs::{Mode, OFlags, fstatvfs, openat, syncfs};
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
@@ -25,7 +25,7 @@ use crate::engine::{Carrier, Engine, RealDrive};
 use crate::facts;
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::{io_error, last_errno, not_possible};
-use crate::medium::{DirectIo, Medium, Spot, drop_cached, geometry, perform_at, set_direct};
+use crate::medium::{DirectIo, Medium, Spot, drop_cached, flush, geometry, perform_at, set_direct};
 use crate::scratch::{MARKER, Scratch, is_scratch, lock, open_folder};
 use crate::single_file::probe_open;
 use crate::space::Space;
@@ -261,13 +261,13 @@ impl FileTable {
     }
 
     /// Makes every file durable that was written since the last flush.
-    fn flush(&self) -> Result<(), Errno> {
+    fn flush(&self, sync: Option<Durability>) -> Result<(), Errno> {
         let dirty = self.files.iter().filter(|entry| entry.dirty.swap(false, Ordering::AcqRel));
         let mut first_error = Ok(());
         for entry in dirty {
             // A file that was deleted in the meantime has nothing to keep.
             if let (Some(fd), true) = (entry.fd.get(), entry.is_present.load(Ordering::Acquire)) {
-                first_error = first_error.and(fdatasync(fd));
+                first_error = first_error.and(flush(fd, sync));
             }
         }
         first_error
@@ -290,7 +290,7 @@ impl Medium for FileTable {
 
     fn perform(&self, io: &Io, buffer: &mut [u8]) -> Outcome {
         if io.op == Op::Flush {
-            return self.flush().map_or_else(error, |()| Outcome::Done);
+            return self.flush(io.sync).map_or_else(error, |()| Outcome::Done);
         }
         let (file, offset) = self.place(io);
         if self.is_whole_file(io) {

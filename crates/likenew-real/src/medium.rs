@@ -1,9 +1,10 @@
 //! What a lane needs to know about its medium, with any engine.
 
+use std::io::IoSlice;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
-use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
+use likenew_core::io::{DataClass, Durability, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry};
@@ -12,7 +13,7 @@ use rustix::fs::{
     Advice, AtFlags, FallocateFlags, OFlags, StatxFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl,
     fdatasync, fsync, statx,
 };
-use rustix::io::{Errno, pread, pwrite};
+use rustix::io::{Errno, ReadWriteFlags, pread, pwritev2};
 
 use crate::clock::Monotonic;
 use crate::lab_error::io_error;
@@ -101,9 +102,9 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
     let answer = loop {
         let answer = match io.op {
             Op::Read => pread(fd, &mut *buffer, offset),
-            Op::Write => pwrite(fd, buffer, offset),
+            Op::Write => pwritev2(fd, &[IoSlice::new(buffer)], offset, write_flags(io)),
             Op::Trim => punch(fd, offset, io.length).map(|()| 0),
-            Op::Flush => fdatasync(fd).map(|()| 0),
+            Op::Flush => flush(fd, io.sync).map(|()| 0),
         };
         // A signal that came before the first byte moved is nothing that the drive answered.
         if answer != Err(Errno::INTR) {
@@ -111,6 +112,22 @@ pub(crate) fn perform_at(spot: Spot<'_>, io: &Io, buffer: &mut [u8]) -> Outcome 
         }
     };
     outcome(io, answer.map_or_else(|errno| -errno.raw_os_error(), |moved| moved as i32))
+}
+
+/// What a write makes durable before it ends. Of a block device written past the page cache that is FUA, or a flush
+/// after the write where the drive has none; to a blocking call Linux adds a flush in any case (block/fops.c).
+#[inline]
+pub(crate) fn write_flags(io: &Io) -> ReadWriteFlags {
+    match io.sync {
+        None => ReadWriteFlags::empty(),
+        Some(Durability::Data) => ReadWriteFlags::DSYNC,
+        Some(Durability::File) => ReadWriteFlags::SYNC,
+    }
+}
+
+/// Makes durable what was written through any descriptor of a file or device.
+pub(crate) fn flush(fd: impl AsFd, sync: Option<Durability>) -> rustix::io::Result<()> {
+    if sync == Some(Durability::File) { fsync(fd) } else { fdatasync(fd) }
 }
 
 /// Reads until the buffer is full or the file ends, and says how much that was.
@@ -305,7 +322,14 @@ impl Flights {
         assert!(!flight.free, "{slot:?} ended without being in flight");
         flight.free = true;
         self.in_flight -= 1;
-        Io { slot, op: flight.op, offset: flight.offset, length: flight.length, data: DataClass::Zero }
+        Io {
+            slot,
+            op: flight.op,
+            offset: flight.offset,
+            length: flight.length,
+            data: DataClass::Zero,
+            sync: None,
+        }
     }
 }
 
@@ -345,7 +369,7 @@ mod tests {
     }
 
     fn io(op: Op, offset: u64, length: u32) -> Io {
-        Io { slot: Slot(1), op, offset, length, data: DataClass::Zero }
+        Io { slot: Slot(1), op, offset, length, data: DataClass::Zero, sync: None }
     }
 
     #[test]

@@ -380,7 +380,8 @@ mod tests {
         // Two pieces of 8 MiB divide the 12 MiB of space into thirds.
         let mut buffer = vec![0; 4096];
         for (offset, byte) in [(0, 4), (OLD_PIECE_BYTES, 8), (OLD_PIECE_BYTES + 3 * MIB as u64, 11)] {
-            let io = Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero };
+            let io =
+                Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero, sync: None };
             old.prepare_access(Access::Buffered).unwrap();
             assert_eq!(old.perform(&io, &mut buffer), Outcome::Done);
             assert!(buffer.iter().all(|of| *of == byte), "{offset}: {}", buffer[0]);

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{Builder, EnterFlags, IoUring, cqueue, opcode, squeue};
 use likenew_core::instrument::AddedLatency;
-use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, Durability, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
 use likenew_core::units::Nanos;
@@ -20,7 +20,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use crate::buffers::Buffers;
 use crate::clock::{Monotonic, sharpen_timers};
 use crate::identify::HealthSource;
-use crate::medium::{Flights, Medium, PUNCH, Spot};
+use crate::medium::{Flights, Medium, PUNCH, Spot, write_flags};
 use crate::posix::{LAST_WAIT, Workers};
 use crate::wording::action;
 
@@ -310,13 +310,13 @@ fn ring_failed(source: io::Error) -> LabError {
 #[inline]
 fn entry(io: &Io, spot: Spot<'_>, address: *mut u8, fixed_buffer: bool, fixed_file: bool) -> squeue::Entry {
     let (fd, offset, length) = (types::Fd(spot.fd.as_raw_fd()), spot.offset, io.length);
-    let index = io.slot.0 as u16;
+    let (index, flags) = (io.slot.0 as u16, write_flags(io).bits().cast_signed());
     macro_rules! transfer {
         ($registered:ident, $plain:ident, $fd:expr) => {
             if fixed_buffer {
-                opcode::$registered::new($fd, address, length, index).offset(offset).build()
+                opcode::$registered::new($fd, address, length, index).offset(offset).rw_flags(flags).build()
             } else {
-                opcode::$plain::new($fd, address, length).offset(offset).build()
+                opcode::$plain::new($fd, address, length).offset(offset).rw_flags(flags).build()
             }
         };
     }
@@ -325,6 +325,7 @@ fn entry(io: &Io, spot: Spot<'_>, address: *mut u8, fixed_buffer: bool, fixed_fi
         (Op::Read, false) => transfer!(ReadFixed, Read, fd),
         (Op::Write, true) => transfer!(WriteFixed, Write, types::Fixed(0)),
         (Op::Write, false) => transfer!(WriteFixed, Write, fd),
+        (Op::Flush, _) if io.sync == Some(Durability::File) => opcode::Fsync::new(fd).build(),
         (Op::Flush, _) => opcode::Fsync::new(fd).flags(types::FsyncFlags::DATASYNC).build(),
         (Op::Trim, _) => {
             let mode = PUNCH.bits().cast_signed();

@@ -159,7 +159,7 @@ impl Kind {
         let depth = workload.lanes.saturating_mul(workload.depth());
         Self::Io {
             ops: Op::ALL.map(does),
-            way: (workload.access as u8, workload.flush || workload.has_flushes()),
+            way: (workload.access as u8, workload.makes_durable()),
             is_random,
             size_log2: mean.max(1).ilog2(),
             depth_log2: depth.max(1).ilog2(),

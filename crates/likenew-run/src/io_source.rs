@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::io::{DataClass, Io, Op, Sample, Slot};
+use likenew_core::io::{DataClass, Durability, Io, Op, Sample, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
@@ -141,8 +141,11 @@ struct Kind {
     data: DataClass,
     random: Xoshiro256PlusPlus,
     flush_every: u32,
-    /// Writes since its last flush.
-    unflushed: u32,
+    fsync_every: u32,
+    sync: Option<Durability>,
+    writes: u64,
+    /// The flush that its last write calls for, until it leaves.
+    flush_due: Option<Durability>,
 }
 
 enum Timer {
@@ -222,7 +225,7 @@ impl Issuer {
 
     /// Whether nothing but a flush may leave, once all that is in flight has ended.
     fn owes_flush(&self) -> bool {
-        self.kinds.iter().any(Kind::owes_flush)
+        self.kinds.iter().any(|kind| kind.flush_due.is_some())
     }
 
     /// Whether its I/Os are due at set times.
@@ -234,9 +237,9 @@ impl Issuer {
     #[inline]
     pub(crate) fn issue(&mut self, slot: Slot, batch: &mut Vec<Io>) -> Departure {
         self.in_flight += 1;
-        if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.owes_flush()) {
-            kind.unflushed = 0;
-            batch.push(Io { slot, op: Op::Flush, offset: 0, length: 0, data: kind.data });
+        if let Some(kind) = self.kinds.iter_mut().find(|kind| kind.flush_due.is_some()) {
+            let sync = kind.flush_due.take();
+            batch.push(Io { slot, op: Op::Flush, offset: 0, length: 0, data: kind.data, sync });
             return Departure { stream: kind.stream, due: None, is_counted: false };
         }
         let turn = if self.kinds.len() == 1 { 0 } else { self.schedule.draw(&mut self.kinds[0].random) };
@@ -266,12 +269,20 @@ impl Kind {
             data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
             flush_every: stream.flush_every,
-            unflushed: 0,
+            fsync_every: stream.fsync_every,
+            sync: stream.sync,
+            writes: 0,
+            flush_due: None,
         }
     }
 
-    fn owes_flush(&self) -> bool {
-        self.flush_every > 0 && self.unflushed >= self.flush_every
+    /// Notes a write, and the flush that is to follow it.
+    fn count_write(&mut self) {
+        self.writes += 1;
+        let is_due = |every: u32| every > 0 && self.writes.is_multiple_of(every.into());
+        self.flush_due = is_due(self.fsync_every)
+            .then_some(Durability::File)
+            .or_else(|| is_due(self.flush_every).then_some(Durability::Data));
     }
 
     #[inline]
@@ -281,14 +292,17 @@ impl Kind {
             Mix::Reads(percent) if self.random.random_range(0..100) < percent => Op::Read,
             Mix::Reads(_) => Op::Write,
         };
-        self.unflushed += u32::from(op == Op::Write);
+        if op == Op::Write {
+            self.count_write();
+        }
         let length = self.draw_length();
         let (offset, length) = match op {
             // It is about everything that was written.
             Op::Flush => (0, 0),
             _ => self.cursor.next(length, &mut self.random),
         };
-        batch.push(Io { slot, op, offset, length, data: self.data });
+        let sync = self.sync.filter(|_| op == Op::Write);
+        batch.push(Io { slot, op, offset, length, data: self.data, sync });
     }
 
     #[inline]

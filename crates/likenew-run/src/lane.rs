@@ -206,7 +206,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
     fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), LabError> {
         let asked = self.flushes && self.stop.is_none();
         let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
-        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+        let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
         let sent = self.target.submit(&[flush])?;
         self.busy.on_submit(sent, 1);
         while self.completions.is_empty() {

@@ -228,7 +228,7 @@ impl IoSource for Recording {
         if ticket.all_left {
             self.head = None;
         }
-        batch.push(Io { slot, op, offset, length, data: self.data });
+        batch.push(Io { slot, op, offset, length, data: self.data, sync: None });
         Departure { stream: ticket.stream, due: ticket.due, is_counted: true }
     }
 

@@ -14,7 +14,7 @@ use likenew_core::segment::{Recorder, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Health, Target};
 use likenew_core::trace::ReplaySpec;
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
 use super::generator::Generator;
 use super::io_source::{StreamCopy, Streams};
@@ -222,14 +222,8 @@ pub fn calibrate(nop: &mut dyn Drive) -> Result<Calibration, RunError> {
 
 /// Random 4 KiB reads at depth 32.
 fn reads(ops: u64) -> Workload {
-    let stream = Stream {
-        op: Mix::Only(likenew_core::io::Op::Read),
-        size: Size::fixed(4096),
-        pattern: AccessPattern::Random(Region::WHOLE),
-        arrival: Arrival::Closed { depth: 32 },
-        data: DataClass::Random,
-        flush_every: 0,
-    };
+    let op = Mix::Only(likenew_core::io::Op::Read);
+    let stream = Stream::closed(op, 4096, AccessPattern::Random(Region::WHOLE), 32, DataClass::Random);
     Workload::new("calibration", Until::ops(ops), vec![stream])
 }
 

@@ -123,7 +123,8 @@ pub(crate) struct SelfCounts {
 pub(crate) const MEDIUM_ERROR: Outcome = Outcome::Error(5);
 
 /// The content of a slot that was never used.
-pub(crate) const NO_IO: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+pub(crate) const NO_IO: Io =
+    Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
 
 /// The flash counters of a drive that has programmed `flash_bytes_programmed` for `host_bytes_written`.
 pub(crate) fn flash_counters(

@@ -273,11 +273,15 @@ impl DiskDrive {
                 self.reply(slot, now);
             }
             Op::Read => self.pending.push(slot),
-            Op::Write if self.destager.cache.is_some() => {
+            // A write with FUA goes to the platters itself, past what waits in the cache.
+            Op::Write if self.destager.cache.is_some() && request.io.sync.is_none() => {
                 self.blocked.push_back(slot);
                 self.admit(now);
             }
             Op::Write => {
+                if let Some(cache) = &mut self.destager.cache {
+                    cache.forget(&sectors);
+                }
                 // It waits for the arm while its data flows in.
                 request.data_until = self.front.link.send_to_drive(now, u64::from(request.io.length));
                 self.pending.push(slot);

@@ -169,6 +169,13 @@ impl PageCache {
         let buffered = self.buffered && !device.device().brings_bytes(io);
         match (io.op, buffered) {
             (Op::Read, true) => self.read(slot, now),
+            // Its own pages are written through, and the drive makes them durable.
+            (Op::Write, true) if io.sync.is_some() && !self.ignores_flushes => {
+                let pages = self.pages_of(io);
+                self.pages.forget(pages.clone());
+                self.pages.add_clean(pages);
+                self.pass(device, slot, now);
+            }
             (Op::Write, true) => self.throttled.push_back(slot),
             (Op::Flush, _) if self.ignores_flushes => self.copy(slot, now),
             (Op::Flush, _) => self.waiting.push_back(slot),

@@ -134,6 +134,12 @@ fn the_way_to_the_drive_is_reported_where_it_is_not_the_usual_one() {
         "name = 'w'\nuntil = { ops = 8 }\n[[stream]]\nop = 'write'\nsize = '4KiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1\nflush_every = 4",
     );
     has(&section(&writes), &["fdatasync=4"]);
+    assert!(!section(&writes).contains("sync=0") && !section(&writes).contains("\nsync="));
+    for (sync, word) in [(Durability::Data, "sync=dsync"), (Durability::File, "sync=sync")] {
+        let mut durable = writes.clone();
+        durable.streams[0] = Stream { fsync_every: 8, sync: Some(sync), ..durable.streams[0].clone() };
+        has(&section(&durable), &["fdatasync=4", "fsync=8", word]);
+    }
 }
 
 #[test]

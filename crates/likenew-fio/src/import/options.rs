@@ -42,6 +42,8 @@ fn is_read(option: &str, value: &str, kibi: u64) -> bool {
     match option {
         "offset" | "size" => amount(value).is_some(),
         "ba" | "io_size" | "number_ios" | "offset_increment" => bytes(value).is_some(),
+        "fdatasync" | "fsync" => bytes(value).is_some_and(|writes| u32::try_from(writes).is_ok()),
+        "sync" => matches!(value, "none" | "0" | "sync" | "1" | "dsync"),
         "bs" | "bssplit" => each_side(&|side| parse_lengths(side, kibi).is_some()),
         "rate" | "rate_iops" => each_side(&|side| bytes(side).is_some()),
         "rate_process" => matches!(value, "linear" | "poisson"),

@@ -73,7 +73,8 @@ fn workloads(
             verify_counts.add_verified(&counts);
             parts.add(counts);
         }
-        read_back.push(Stream { op: Mix::Only(Op::Read), ..stream.clone() });
+        let Stream { size, pattern, arrival, data, .. } = stream.clone();
+        read_back.push(Stream::new(Mix::Only(Op::Read), size, pattern, arrival, data));
         workload.streams.push(stream);
     }
     let verify = (!verify_counts.tallies.is_empty()).then(|| {

@@ -1,6 +1,6 @@
 //! The options of a job, as a stream of a workload.
 
-use likenew_core::io::{DataClass, Op};
+use likenew_core::io::{DataClass, Durability, Op};
 use likenew_core::region::Region;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{
@@ -49,17 +49,20 @@ pub(super) fn stream(options: &Options, name: &str, notes: &mut Notes) -> Result
     if !unsaid.is_empty() {
         notes.add(Note::Unmapped(unsaid.join(" ")), name);
     }
-    let every = |option: &str| options.text(option).and_then(|writes| writes.parse::<u32>().ok());
-    let flush_every = match (every("fdatasync"), every("fsync")) {
-        (Some(writes @ 1..), _) => writes,
-        (_, Some(writes @ 1..)) => {
-            notes.add(Note::Fsync, name);
-            writes
-        }
-        _ => 0,
+    let stream = Stream::new(op, size, pattern, arrival, data(options));
+    if !stream.has_writes() {
+        return Ok(stream);
+    }
+    if options.text("write_barrier").is_some_and(|writes| writes != "0") {
+        notes.add(Note::Barrier, name);
+    }
+    let every = |option: &str| options.bytes(option).map_or(0, |writes| writes as u32);
+    let sync = match options.text("sync") {
+        Some("1" | "sync") => Some(Durability::File),
+        Some("dsync") => Some(Durability::Data),
+        _ => None,
     };
-    let flush_every = if matches!(op, Mix::Only(Op::Write) | Mix::Reads(_)) { flush_every } else { 0 };
-    Ok(Stream { op, size, pattern, arrival, data: data(options), flush_every })
+    Ok(Stream { flush_every: every("fdatasync"), fsync_every: every("fsync"), sync, ..stream })
 }
 
 fn operation(options: &Options) -> Result<(Mix, bool), ImportError> {

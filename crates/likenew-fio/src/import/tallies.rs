@@ -60,7 +60,10 @@ impl JobCounts {
             _ => counts.sides(job, traits, name, notes)?,
         }
         if let Some(sync) = job.get("sync") {
-            let ios = sync.need("total_ios", expected::FLUSH_COUNT)?.count()?;
+            // fio counts fsync here, and times fdatasync too (fio 3.33).
+            let timed = sync.get("lat_ns").and_then(|times| times.get("N"));
+            let timed = timed.map_or(Ok(0), |count| count.count())?;
+            let ios = sync.need("total_ios", expected::FLUSH_COUNT)?.count()?.max(timed);
             let latency = if ios > 0 { Latency::read(&sync, name, notes)? } else { Latency::default() };
             counts.add(&Side { ios, latency, ..Side::default() }, traits.stream, Op::Flush);
         }

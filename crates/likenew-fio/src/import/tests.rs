@@ -1,6 +1,6 @@
 //! Real output of fio 3.33 in many shapes, and what is none.
 
-use likenew_core::io::Op;
+use likenew_core::io::{Durability, Op};
 use likenew_core::segment::Stop;
 use likenew_core::workload::{AccessPattern, Arrival, Mix, Until};
 use proptest::prelude::*;
@@ -115,8 +115,13 @@ fn bins_leave_nothing_to_interpolate() {
 #[test]
 fn flushes_beside_writes_are_counted_apart() {
     let (imported, segment) = one(sample!("buffered.json"));
-    assert_eq!(segment.workload.streams[0].flush_every, 8);
-    caveat(&imported, "fdatasync");
+    let stream = &segment.workload.streams[0];
+    assert_eq!((stream.flush_every, stream.fsync_every, stream.sync), (0, 8, None));
+    assert!(
+        !imported.identity.caveats.iter().any(|caveat| caveat.contains("sync")),
+        "{:?}",
+        imported.identity
+    );
     assert_eq!((segment.ios(Op::Write), segment.ios(Op::Flush)), (128, 15));
     assert_eq!(segment.iops(), Some(128.0 / 0.095));
 }
@@ -344,6 +349,9 @@ fn an_option_that_only_describes_the_load_keeps_no_result_from_being_read() {
         ("random_distribution", "zipf:1.2:0.3"),
         ("random_distribution", "pareto:0.2"),
         ("cpus_allowed", "0"),
+        ("sync", "often"),
+        ("fsync", "often"),
+        ("sync_file_range", "write:8"),
         ("thinktime", "5"),
         ("an_option_to_come", "1"),
     ] {
@@ -352,6 +360,27 @@ fn an_option_that_only_describes_the_load_keeps_no_result_from_being_read() {
     assert_eq!(named_settings(&[("rw", "randrw"), ("bs", "16k,64k")]), "bs=16k,64k");
     assert_eq!(named_settings(&[("offset", "25%")]), "offset=25% size=4194304");
     assert_eq!(named_settings(&[("fsync_on_close", ""), ("fixedbufs", "1")]), "fixedbufs=1 fsync_on_close");
+}
+
+#[test]
+fn how_writes_are_made_durable_is_read_and_a_barrier_is_said_to_be_none() {
+    let of = |options: &str| one(&sample!("write.json").replace("\"rw\" :", &format!("{options}, \"rw\" :")));
+    for (value, sync) in [
+        ("none", None),
+        ("0", None),
+        ("1", Some(Durability::File)),
+        ("sync", Some(Durability::File)),
+        ("dsync", Some(Durability::Data)),
+    ] {
+        let (imported, segment) =
+            of(&format!("\"sync\" : \"{value}\", \"fsync\" : \"1k\", \"fdatasync\" : \"3\""));
+        let stream = &segment.workload.streams[0];
+        assert_eq!((stream.flush_every, stream.fsync_every, stream.sync), (3, 1024, sync), "{value}");
+        assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("sync")), "{value}");
+    }
+    caveat(&of("\"write_barrier\" : \"8\"").0, "write_barrier changes nothing");
+    let without = of("\"write_barrier\" : \"0\"").0;
+    assert!(!without.identity.caveats.iter().any(|caveat| caveat.contains("barrier")));
 }
 
 #[test]

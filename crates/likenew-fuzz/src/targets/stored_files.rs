@@ -68,7 +68,7 @@ fn saved_drive(parts: &[Vec<u8>]) -> bool {
     for (index, op) in [Op::Read, Op::Write, Op::Write, Op::Flush, Op::Read].into_iter().enumerate() {
         let length = if op == Op::Flush { 0 } else { 4096 };
         let offset = [0, capacity / 8192 * 4096, capacity - 4096][index % 3];
-        let io = Io { slot: Slot(0), op, offset, length, data: DataClass::Zero };
+        let io = Io { slot: Slot(0), op, offset, length, data: DataClass::Zero, sync: None };
         if lane.submit(&[io]).is_err() || lane.wait(Nanos::NEVER, &mut done).is_err() {
             return true;
         }

@@ -382,8 +382,7 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
 fn small_files(sizes: &Lengths, zones: &ZoneLayout, data: DataClass) -> Vec<Stream> {
     let pattern = AccessPattern::Random(region(&zones.free));
     let arrival = Arrival::Closed { depth: 1 };
-    let mut streams =
-        vec![Stream { op: write(), size: sizes.clone(), pattern, arrival, data, flush_every: 0 }];
+    let mut streams = vec![Stream::new(write(), sizes.clone(), pattern, arrival, data)];
     if !zones.is_folder {
         let pages = round_down(zones.span.end / METADATA_PART, u64::from(PAGE)).max(u64::from(PAGE));
         let place = AccessPattern::Zipf { region: region(&(0..pages)), theta: METADATA_THETA };

@@ -85,14 +85,7 @@ impl Phase {
         }
         let pattern = AccessPattern::Random(Region::bytes(0..span));
         let arrival = Arrival::Closed { depth: WRITE_DEPTH };
-        let stream = Stream {
-            op: Mix::Only(Op::Write),
-            size: write_sizes(geometry),
-            pattern,
-            arrival,
-            data,
-            flush_every: 0,
-        };
+        let stream = Stream::new(Mix::Only(Op::Write), write_sizes(geometry), pattern, arrival, data);
         Workload::new(format!("{} writes", self.name), Until::elapsed(time), vec![stream])
     }
 

@@ -128,14 +128,7 @@ impl Kind {
     fn stream(&self, ios: u64, depth: u32, per_second: Option<f64>, data: DataClass) -> Stream {
         let weight = u32::try_from(ios).expect("counts are bounded");
         let arrival = Arrival::Interleaved { weight, depth, per_second };
-        Stream {
-            op: Mix::Only(self.op),
-            size: size(&self.lengths),
-            pattern: self.pattern,
-            arrival,
-            data,
-            flush_every: 0,
-        }
+        Stream::new(Mix::Only(self.op), size(&self.lengths), self.pattern, arrival, data)
     }
 }
 

@@ -149,7 +149,7 @@ fn each_mib(drive: &mut SimDrive, op: Op, bytes: u64, mut act: impl FnMut(u64, &
         if op == Op::Write {
             act(offset, &mut lane.buffer(Slot(0))[..MIB as usize]);
         }
-        let io = Io { slot: Slot(0), op, offset, length: MIB as u32, data: DataClass::Random };
+        let io = Io { slot: Slot(0), op, offset, length: MIB as u32, data: DataClass::Random, sync: None };
         lane.submit(&[io]).unwrap();
         let mut done = Vec::new();
         while done.is_empty() {

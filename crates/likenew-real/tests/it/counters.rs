@@ -5,7 +5,8 @@ use std::path::Path;
 use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, open_folder, refusal, run, says};
 use likenew_core::counters::Counters;
 use likenew_core::drive::Drive;
-use likenew_core::io::{Op, Outcome};
+use likenew_core::io::{DataClass, Durability, Io, Op, Outcome, Slot};
+use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
@@ -102,6 +103,60 @@ fn a_device_is_counted_itself_and_read_through_the_page_cache() {
         assert_eq!(device_counters(&mut *drive, Access::Direct, false, Op::Read).bytes_read, MOVED);
         // Dropping pages that others have cached is not allowed.
         says(&refusal(drive.prepare_access(Access::Buffered, true)), &["did not make", "give a folder"]);
+    }
+}
+
+/// What is counted while every block is written with `sync`, and a flush of this kind follows each.
+fn durable_writes(drive: &mut dyn Drive, sync: Option<Durability>, flush: Option<Durability>) -> Counters {
+    let before = drive.counters().unwrap();
+    let mut of = lane(drive);
+    let mut perform = |io: Io| {
+        let mut done = Vec::new();
+        of.submit(&[io]).unwrap();
+        of.wait(Nanos::NEVER, &mut done).unwrap();
+        assert_eq!(done[0].outcome, Outcome::Done, "{io:?}");
+    };
+    for block in 0..BLOCKS {
+        let (slot, data, offset) = (Slot(0), DataClass::Random, block * u64::from(BLOCK));
+        perform(Io { slot, op: Op::Write, offset, length: BLOCK, data, sync });
+        if flush.is_some() {
+            perform(Io { slot, op: Op::Flush, offset: 0, length: 0, data, sync: flush });
+        }
+    }
+    drop(of);
+    drive.counters().unwrap().since(&before)
+}
+
+/// A loop device has a write cache and no FUA, so that Linux has a flush follow each durable write.
+#[test]
+fn each_durable_write_reaches_the_medium_of_a_device_or_file() {
+    const DATA: Option<Durability> = Some(Durability::Data);
+    const FILE: Option<Durability> = Some(Durability::File);
+    let place = disk_folder();
+    let scratch = Scratch::create(place.path()).unwrap();
+    let (file, path) = scratch.create_file(0).unwrap();
+    file.set_len(MOVED).unwrap();
+    let Some(device) = Loop::attach(&path) else { return };
+    let Some((mounted, _below)) = ext4(&place.path().join("image")) else { return };
+    for engine in ENGINES {
+        let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+        let on_device = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
+        let in_files = open_folder(mounted.path(), engine, 2, MOVED / 2).unwrap();
+        for (mut drive, is_file) in [(on_device, false), (in_files, true)] {
+            // Afterwards all blocks of the files have their places, and only times change.
+            durable_writes(&mut *drive, None, None);
+            flush(&mut *drive);
+            let plain = durable_writes(&mut *drive, None, None);
+            assert!(plain.flushes.unwrap() < BLOCKS / 10, "{engine:?}: {plain:?}");
+            let written = [(DATA, None), (FILE, None), (None, DATA), (None, FILE)].map(|(sync, flush)| {
+                let counted = durable_writes(&mut *drive, sync, flush);
+                assert!(counted.flushes.unwrap() >= BLOCKS, "{engine:?} {sync:?} {flush:?}: {counted:?}");
+                counted.bytes_written
+            });
+            // Only a file has metadata to commit.
+            let [dsync, sync, fdatasync, fsync] = written;
+            assert_eq!((sync > dsync, fsync > fdatasync), (is_file, is_file), "{engine:?} {written:?}");
+        }
     }
 }
 

@@ -134,6 +134,7 @@ fn deep_batches_meet_on_first_writes_and_deletions() {
                     offset: u64::from(slot) << 12,
                     length: 4096,
                     data: DataClass::Zero,
+                    sync: None,
                 })
                 .collect();
             lanes[0].submit(&batch).unwrap();

@@ -47,7 +47,8 @@ fn fill(mut drive: Boxed) -> Boxed {
     let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 64 << 10 }).unwrap();
     let mut done = Vec::new();
     for offset in (0..capacity).step_by(64 << 10) {
-        let io = Io { slot: Slot(0), op: Op::Write, offset, length: 64 << 10, data: DataClass::Zero };
+        let io =
+            Io { slot: Slot(0), op: Op::Write, offset, length: 64 << 10, data: DataClass::Zero, sync: None };
         lanes[0].submit(&[io]).unwrap();
         lanes[0].wait(Nanos::NEVER, &mut done).unwrap();
     }
@@ -144,7 +145,7 @@ fn write_and_read_back(lane: &mut Lane<'_>, index: u64) {
             .map(|slot| {
                 let length = if op == Op::Flush { 0 } else { 4096 };
                 let offset = if op == Op::Flush { 0 } else { (index * 4 + u64::from(slot)) * 4096 };
-                Io { slot: Slot(slot), op, offset, length, data: DataClass::Random }
+                Io { slot: Slot(slot), op, offset, length, data: DataClass::Random, sync: None }
             })
             .collect();
         for io in &batch {
@@ -199,7 +200,7 @@ fn a_lane_is_dropped_while_io_is_in_flight() {
 fn submit_and_look_once(lane: &mut Lane<'_>, op: Op) {
     let io = |slot| {
         let offset = u64::from(slot % 4) * LAYOUT.file_bytes;
-        Io { slot: Slot(slot), op, offset, length: 64 << 10, data: DataClass::Zero }
+        Io { slot: Slot(slot), op, offset, length: 64 << 10, data: DataClass::Zero, sync: None }
     };
     lane.submit(&(0..8).map(io).collect::<Vec<_>>()).unwrap();
     let now = lane.now();
@@ -221,7 +222,14 @@ fn buffers_that_are_too_many_to_register_serve_as_well() {
             }
             let mut done = Vec::new();
             lanes[0]
-                .submit(&[Io { slot: Slot(7), op, offset: 4096, length: 8192, data: DataClass::Zero }])
+                .submit(&[Io {
+                    slot: Slot(7),
+                    op,
+                    offset: 4096,
+                    length: 8192,
+                    data: DataClass::Zero,
+                    sync: None,
+                }])
                 .unwrap();
             lanes[0].wait(Nanos::NEVER, &mut done).unwrap();
             assert_eq!(done[0].outcome, Outcome::Done);

@@ -193,7 +193,14 @@ fn mistakes_in_slots_are_caught() {
     let path = filled_file(place.path(), 64 << 10);
     for engine in [Engine::Uring, Engine::Posix] {
         let mut drive = open(&path, Options { engine, ..Options::default() }).unwrap();
-        let io = |offset, length| Io { slot: Slot(0), op: Op::Read, offset, length, data: DataClass::Zero };
+        let io = |offset, length| Io {
+            slot: Slot(0),
+            op: Op::Read,
+            offset,
+            length,
+            data: DataClass::Zero,
+            sync: None,
+        };
         for bad in [io(0, 8192), io(64 << 10, 4096), io(u64::MAX, 4096)] {
             let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap();
             let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lanes[0].submit(&[bad])));

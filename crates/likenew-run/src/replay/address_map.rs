@@ -181,7 +181,14 @@ impl IoSource for Preparation {
         }
         self.at = self.next_touched(self.at);
         self.in_flight += 1;
-        batch.push(Io { slot, op: Op::Write, offset, length: spot.length as u32, data: self.data });
+        batch.push(Io {
+            slot,
+            op: Op::Write,
+            offset,
+            length: spot.length as u32,
+            data: self.data,
+            sync: None,
+        });
         Departure { stream: 0, due: None, is_counted: true }
     }
 

@@ -237,6 +237,9 @@ fn a_stream_makes_its_writes_durable_every_so_many() {
     assert_eq!((four.ios(Op::Write), four.ios(Op::Flush), four.elapsed()), (12, 2, Nanos(5 * SERVICE.0)));
     let paced = commits(4, 2, "arrival.open.per_second = 1000\narrival.open.");
     assert_eq!((paced.ios(Op::Write), paced.ios(Op::Flush)), (12, 5));
+    // Both kinds fall on the sixth write, and one of them is enough.
+    let both = commits(1, 2, "fsync_every = 3\narrival.closed.");
+    assert_eq!((both.ios(Op::Write), both.ios(Op::Flush)), (12, 7));
     let reads = workload(
         "until = { ops = 1 }\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.closed.depth = 1\nflush_every = 1",
     );

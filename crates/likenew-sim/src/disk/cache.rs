@@ -153,6 +153,16 @@ impl WriteCache {
         self.extents.iter().chain(&self.on_the_way).all(|extent| extent.sequence > mark)
     }
 
+    /// Drops what waits of these sectors: a newer write of them goes to the platters by itself.
+    pub(super) fn forget(&mut self, sectors: &Range<u64>) {
+        let waits = |extent: &Extent| !overlap(&extent.sectors, sectors).is_empty();
+        while let Some(index) = self.extents.iter().position(waits) {
+            let part = overlap(&self.extents[index].sectors, sectors);
+            self.sectors -= length(&part);
+            self.cut(index, &part);
+        }
+    }
+
     /// Takes a part out of an extent; what is left of it on both sides stays.
     fn cut(&mut self, index: usize, part: &Range<u64>) {
         let Extent { sectors, since, sequence } = self.extents.swap_remove(index);

@@ -76,6 +76,7 @@ impl Neighbor {
             offset: place * u64::from(self.parameters.io_bytes),
             length: self.parameters.io_bytes,
             data: DataClass::Random,
+            sync: None,
         };
         if self.inner.brings_bytes(&io) {
             let bytes = self.inner.data(io.slot);

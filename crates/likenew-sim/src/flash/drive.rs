@@ -458,7 +458,8 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
 // Writes: over the link into the buffer, and from there to the dies.
 //
-// A write is acknowledged once all of it is in the buffer. The buffer drains to whichever die has nothing to do, round
+// A write is acknowledged once all of it is in the buffer; one with FUA once all of it is in the flash, unless the
+// buffer survives a loss of power. The buffer drains to whichever die has nothing to do, round
 // robin, or to the die that the translation layer wants. Work that a write makes necessary is done by its die
 // right after it.
 
@@ -510,9 +511,14 @@ impl<L: TranslationLayer> FlashDrive<L> {
         }
         self.requests[slot as usize].page_to_arrive += pages;
         self.sending = false;
+        let is_over = first + pages == page_end;
+        let waits = io.sync.is_some() && !self.parameters.firmware.power_loss_protection;
+        if is_over && waits {
+            self.buffer.force(slot, (io.offset / u64::from(self.parameters.page_bytes)) as u32..page_end);
+        }
         self.drain(now);
         self.send(now);
-        if first + pages == page_end {
+        if is_over && !waits {
             self.end(slot, Outcome::Done, now, done);
         }
     }
@@ -584,7 +590,7 @@ impl<L: TranslationLayer> FlashDrive<L> {
 
     /// The drive takes no data any more: writes and flushes that wait for room in the flash will never get it.
     fn refuse_waiting(&mut self, now: Nanos) {
-        let flushes = self.buffer.give_up_flushes().filter(|slot| *slot != RESTING);
+        let flushes = self.buffer.give_up_flushes().into_iter().filter(|slot| *slot != RESTING);
         for slot in self.writers.drain(..).chain(flushes) {
             self.front.events.push(now, Event::Refuse(slot));
         }

@@ -8,6 +8,7 @@
 //! that such a limit closes is programmed as it is once the write that it cannot take has come in.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 
 use rustc_hash::FxBuildHasher;
 
@@ -57,6 +58,10 @@ pub(crate) struct WriteBuffer {
     ready_size: u32,
     partial: VecDeque<u32>,
     flushes: VecDeque<Flush>,
+    /// Pages that a write waits for until they are in the flash: the slot of each, and the write's tag.
+    awaited: Vec<(u32, u32)>,
+    /// Tags of writes that wait for nothing any more.
+    durable: Vec<u32>,
     reserved: usize,
     sequence: u64,
     all_sectors: u64,
@@ -84,6 +89,8 @@ impl WriteBuffer {
             ready_size: 0,
             partial: VecDeque::with_capacity(capacity as usize),
             flushes: VecDeque::new(),
+            awaited: Vec::new(),
+            durable: Vec::new(),
             reserved: 0,
             sequence: 0,
             all_sectors: sector_mask(0, sectors_per_page),
@@ -163,12 +170,18 @@ impl WriteBuffer {
         let entry = &mut self.entries[slot as usize];
         entry.stage = Stage::Ready;
         self.ready_size += entry.size;
-        self.ready.push_back(slot);
+        if self.is_awaited(slot) { self.ready.push_front(slot) } else { self.ready.push_back(slot) }
+    }
+
+    fn is_awaited(&self, slot: u32) -> bool {
+        self.awaited.iter().any(|(awaited, _)| *awaited == slot)
     }
 
     /// The oldest incomplete page, if it is time to complete one: its slot and page.
     pub(crate) fn take_partial(&mut self, hurry: bool) -> Option<(u32, u32)> {
-        if !hurry && self.flushes.is_empty() && self.partial.len() <= self.entries.len() / 2 {
+        let is_awaited = self.partial.front().is_some_and(|slot| self.is_awaited(*slot));
+        let is_urgent = hurry || is_awaited || !self.flushes.is_empty();
+        if !is_urgent && self.partial.len() <= self.entries.len() / 2 {
             return None;
         }
         let slot = self.partial.pop_front()?;
@@ -195,9 +208,9 @@ impl WriteBuffer {
     }
 
     /// Whether a unit of a size can be programmed: enough complete pages, a write behind them that may not share their
-    /// unit, or any at all under a flush.
+    /// unit, one that a write waits for, or any at all under a flush.
     pub(crate) fn has_unit(&self, size: u32) -> bool {
-        if !self.ready.is_empty() && !self.flushes.is_empty() {
+        if self.ready.front().is_some_and(|slot| !self.flushes.is_empty() || self.is_awaited(*slot)) {
             return true;
         }
         match self.writes_per_unit {
@@ -257,6 +270,12 @@ impl WriteBuffer {
         for flush in self.flushes.iter_mut().filter(|flush| sequence < flush.sequence) {
             flush.remaining -= 1;
         }
+        while let Some(at) = self.awaited.iter().position(|(awaited, _)| *awaited == slot) {
+            let (_, tag) = self.awaited.swap_remove(at);
+            if self.awaited.iter().all(|(_, other)| *other != tag) {
+                self.durable.push(tag);
+            }
+        }
     }
 
     /// Forgets a page that still waits.
@@ -284,14 +303,39 @@ impl WriteBuffer {
         self.flushes.push_back(Flush { tag, sequence: self.sequence, remaining });
     }
 
-    /// The flushes that will never be fulfilled.
-    pub(crate) fn give_up_flushes(&mut self) -> impl Iterator<Item = u32> + '_ {
-        self.flushes.drain(..).map(|flush| flush.tag)
+    /// Asks for what is here of these pages, which a write has just brought, to be programmed before all else. What
+    /// fills the same unit is programmed with it.
+    pub(crate) fn force(&mut self, tag: u32, pages: Range<u32>) {
+        let before = self.awaited.len();
+        for page in pages.rev() {
+            let Some(&slot) = self.slots.get(&page) else { continue };
+            self.awaited.push((slot, tag));
+            let queue = match self.entries[slot as usize].stage {
+                Stage::Partial => &mut self.partial,
+                Stage::Ready => &mut self.ready,
+                _ => continue,
+            };
+            remove(queue, slot);
+            queue.push_front(slot);
+        }
+        if self.awaited.len() == before {
+            self.durable.push(tag);
+        }
     }
 
-    /// The next flush that has been fulfilled.
+    /// The flushes and writes that will never be fulfilled.
+    pub(crate) fn give_up_flushes(&mut self) -> Vec<u32> {
+        let mut tags: Vec<u32> = self.awaited.drain(..).map(|(_, tag)| tag).collect();
+        tags.extend(self.flushes.drain(..).map(|flush| flush.tag));
+        tags.sort_unstable();
+        tags.dedup();
+        tags
+    }
+
+    /// The next flush or write that has been fulfilled.
     pub(crate) fn pop_flushed(&mut self) -> Option<u32> {
-        self.flushes.pop_front_if(|flush| flush.remaining == 0).map(|flush| flush.tag)
+        let flush = self.flushes.pop_front_if(|flush| flush.remaining == 0).map(|flush| flush.tag);
+        flush.or_else(|| self.durable.pop())
     }
 }
 
@@ -423,6 +467,38 @@ mod tests {
         let unit = take(&mut buffer, 9);
         unit.iter().for_each(|slot| buffer.release(*slot));
         assert_eq!(buffer.pop_flushed(), Some(2));
+    }
+
+    #[test]
+    fn a_write_that_waits_for_the_flash_goes_first_and_alone() {
+        let mut buffer = WriteBuffer::new(8, 8, None);
+        (0..2).for_each(|page| put(&mut buffer, page, 0xff));
+        put(&mut buffer, 2, 1);
+        (7..9).for_each(|page| put(&mut buffer, page, 0xff));
+        put(&mut buffer, 9, 1);
+        assert!(!buffer.has_unit(8));
+        buffer.force(1, 7..10);
+        let (filling, page) = buffer.take_partial(false).unwrap();
+        assert_eq!((page, buffer.take_partial(false)), (9, None));
+        assert!(buffer.has_unit(8));
+        let first = take(&mut buffer, 2);
+        assert_eq!(first.iter().map(|slot| buffer.page(*slot).0).collect::<Vec<_>>(), [7, 8]);
+        assert!(!buffer.has_unit(8), "nobody waits for the other pages");
+        first.iter().for_each(|slot| buffer.release(*slot));
+        assert_eq!(buffer.pop_flushed(), None);
+        // A newer copy of a page on its way is another write's.
+        buffer.complete(filling);
+        let last = take(&mut buffer, 1);
+        put(&mut buffer, 9, 0xff);
+        buffer.release(last[0]);
+        assert_eq!((buffer.pop_flushed(), buffer.has_unit(8)), (Some(1), false));
+        // What is not here any more is in the flash.
+        buffer.force(2, 20..24);
+        assert_eq!(buffer.pop_flushed(), Some(2));
+        // Two writes wait for one page, and neither is told twice that it will never be there.
+        buffer.force(3, 0..2);
+        buffer.force(4, 1..2);
+        assert_eq!((buffer.give_up_flushes(), buffer.give_up_flushes()), (vec![3, 4], vec![]));
     }
 
     #[test]

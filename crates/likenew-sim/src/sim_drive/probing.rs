@@ -268,6 +268,7 @@ impl<'a> Host<'a> {
                 offset: offset + index * CHUNK,
                 length: CHUNK.min(length - index * CHUNK) as u32,
                 data: DataClass::Random,
+                sync: None,
             })
             .collect();
         assert!(batch.len() <= DEPTH as usize, "{length} bytes are more than the buffers hold");
@@ -285,7 +286,7 @@ impl<'a> Host<'a> {
 
     /// Whether the drive did it, and how long that took.
     pub(super) fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), LabError> {
-        let io = Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random };
+        let io = Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random, sync: None };
         let sent = self.lane.submit(&[io])?;
         let mut done = Vec::new();
         while done.is_empty() {

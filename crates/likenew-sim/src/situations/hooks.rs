@@ -372,7 +372,8 @@ mod tests {
         fn reads_and_writes_share_one_processor() {
             let parameters = CryptParameters { bytes_per_s: 100_000_000, hand_over: Nanos::from_micros(30) };
             let mut crypt = Crypt::new(parameters);
-            let io = |op| Io { slot: Slot(0), op, offset: 0, length: 4096, data: DataClass::Zero };
+            let io =
+                |op| Io { slot: Slot(0), op, offset: 0, length: 4096, data: DataClass::Zero, sync: None };
             // 4 KiB take 40.96 µs.
             assert_eq!(crypt.delay_before(&io(Op::Write), Nanos(0)), Nanos(70_960));
             assert_eq!(crypt.delay_after(&io(Op::Read), Nanos(10_000)), Nanos(111_920));
@@ -441,7 +442,7 @@ mod tests {
         use likenew_core::io::{DataClass, Slot};
 
         fn io(op: Op, offset: u64, length: u64) -> Io {
-            Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random }
+            Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random, sync: None }
         }
 
         #[test]

@@ -146,8 +146,15 @@ fn open_units(drive: &mut SimDrive, streams: u64, block: u64) -> f64 {
             for stream in 0..streams {
                 let offset = (round * streams + stream) * UNIT + part * block;
                 let data = DataClass::Random;
-                lane.submit(&[Io { slot: Slot(0), op: Op::Write, offset, length: block as u32, data }])
-                    .unwrap();
+                lane.submit(&[Io {
+                    slot: Slot(0),
+                    op: Op::Write,
+                    offset,
+                    length: block as u32,
+                    data,
+                    sync: None,
+                }])
+                .unwrap();
                 lane.wait(Nanos::NEVER, &mut done).unwrap();
             }
         }
@@ -233,7 +240,8 @@ fn a_merge_takes_the_time_of_its_parts() {
         // Every other cluster of 512 KiB is in the first group, whose two log blocks serve three clusters in
         // turn.
         let offset = step % 3 * MIB + 64 * KIB;
-        let io = Io { slot: Slot(0), op: Op::Write, offset, length: 4096, data: DataClass::Random };
+        let io =
+            Io { slot: Slot(0), op: Op::Write, offset, length: 4096, data: DataClass::Random, sync: None };
         lane.submit(&[io]).unwrap();
         lane.wait(Nanos::NEVER, &mut done).unwrap();
         times.push(lane.now().0);

@@ -112,8 +112,14 @@ fn wait_at_the_edge(drive: &mut SimDrive) -> Nanos {
     let need = LaneRequirements { lanes: 1, depth: 5, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
-    let read =
-        |slot, offset| Io { slot: Slot(slot), op: Op::Read, offset, length: 4096, data: DataClass::Zero };
+    let read = |slot, offset| Io {
+        slot: Slot(slot),
+        op: Op::Read,
+        offset,
+        length: 4096,
+        data: DataClass::Zero,
+        sync: None,
+    };
     let mut free = vec![0, 1, 2, 3];
     let (mut done, mut sent) = (Vec::new(), None);
     loop {

@@ -39,7 +39,7 @@ fn rest(drive: &mut SimDrive, span: Nanos) -> Health {
 fn one(drive: &mut SimDrive, op: Op, length: u32) {
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
-    lane.submit(&[Io { slot: Slot(0), op, offset: 0, length, data: DataClass::Zero }]).unwrap();
+    lane.submit(&[Io { slot: Slot(0), op, offset: 0, length, data: DataClass::Zero, sync: None }]).unwrap();
     lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
 }
 
@@ -90,7 +90,7 @@ fn every_operation_of_every_length_is_completed_with_every_setting() {
                     if offset + u64::from(length) > capacity {
                         continue;
                     }
-                    let io = Io { slot: Slot(3), op, offset, length, data: DataClass::Zero };
+                    let io = Io { slot: Slot(3), op, offset, length, data: DataClass::Zero, sync: None };
                     lane.submit(&[io]).unwrap();
                     let mut done = Vec::new();
                     lane.wait(Nanos::NEVER, &mut done).unwrap();

@@ -38,7 +38,7 @@ fn pair(text: &str, faults: &str) -> [SimDrive; 2] {
 }
 
 fn io(slot: u32, op: Op, offset: u64, length: u32) -> Io {
-    Io { slot: Slot(slot), op, offset, length, data: DataClass::Random }
+    Io { slot: Slot(slot), op, offset, length, data: DataClass::Random, sync: None }
 }
 
 /// Runs I/Os one after the other; returns outcome and latency of each.

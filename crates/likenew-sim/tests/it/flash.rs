@@ -30,7 +30,8 @@ fn measure(spec: &str, load: Load) -> (Rates, FlashCounters) {
 fn trim_all(drive: &mut SimDrive) {
     let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
-    let io = Io { slot: Slot(0), op: Op::Trim, offset: 0, length: 1 << 30, data: DataClass::Zero };
+    let io =
+        Io { slot: Slot(0), op: Op::Trim, offset: 0, length: 1 << 30, data: DataClass::Zero, sync: None };
     lane.submit(&[io]).unwrap();
     lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
 }
@@ -123,7 +124,14 @@ fn completing_a_page_that_holds_data_costs_a_read() {
     let flush_after_one = |spec: &str| {
         let mut drive = open(spec);
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
-        let write = Io { slot: Slot(0), op: Op::Write, offset: 512, length: 512, data: DataClass::Random };
+        let write = Io {
+            slot: Slot(0),
+            op: Op::Write,
+            offset: 512,
+            length: 512,
+            data: DataClass::Random,
+            sync: None,
+        };
         for io in [write, Io { op: Op::Flush, offset: 0, length: 0, ..write }] {
             lane.submit(&[io]).unwrap();
             lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();

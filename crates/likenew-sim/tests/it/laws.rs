@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use likenew_core::drive::{Drive as _, LaneRequirements};
-use likenew_core::io::{DataClass, Io, Op, Slot};
+use likenew_core::io::{DataClass, Durability, Io, Op, Outcome, Slot};
 use likenew_core::laws;
 use likenew_core::units::Nanos;
 use likenew_sim::{SimDrive, Spec};
@@ -161,7 +161,8 @@ proptest! {
     }
 }
 
-const FLUSH: Io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+const FLUSH: Io =
+    Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
 
 #[test]
 fn a_flush_ends_when_what_was_written_is_safe() {
@@ -180,6 +181,62 @@ fn a_flush_ends_when_what_was_written_is_safe() {
         drop(lane);
         assert!(drive.flash_counters().unwrap().flash_bytes_programmed >= 512);
     }
+}
+
+/// Does these one after another on a drive of this name, and says how long each took.
+fn durations<const COUNT: usize>(name: &str, ios: [Io; COUNT]) -> [Nanos; COUNT] {
+    let mut drive = open(name);
+    let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
+    let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
+    ios.map(|io| {
+        let (sent, mut done) = (lane.submit(&[io]).unwrap(), Vec::new());
+        lane.wait(Nanos::NEVER, &mut done).unwrap();
+        assert_eq!((done.len(), done[0].outcome), (1, Outcome::Done));
+        done[0].at - sent
+    })
+}
+
+/// Writes to a cache, one past it (FUA) elsewhere, and a flush of what the cache still holds.
+const WRITE: Io = Io { op: Op::Write, length: 4096, offset: 64 << 20, ..FLUSH };
+const FUA: Io = Io { offset: 1 << 20, sync: Some(Durability::Data), ..WRITE };
+
+#[test]
+fn a_write_with_fua_waits_for_its_own_data_and_for_nothing_else() {
+    for (name, least) in
+        [("sim:tiny-flash", 200_000), ("sim:tlc-sata-500gb", 200_000), ("sim:wd6400aaks", 300_000)]
+    {
+        // A part of a page shares no program unit with whole ones. A disk begins at once with the first.
+        let part = |place: u64| Io { length: 512, offset: place << 20, ..WRITE };
+        let [write, _, fua, flush, again] = durations(name, [part(32), part(16), FUA, FLUSH, FLUSH]);
+        assert!(fua > write + Nanos(least), "{name}: {write} {fua}");
+        assert!(
+            flush > again + Nanos(least),
+            "{name}: the first write was still to be flushed: {flush} {again}"
+        );
+        // A page that waits in the cache is brought there, and no older copy follows it.
+        let again = Io { sync: FUA.sync, ..WRITE };
+        let [_, fua, flush, last] = durations(name, [WRITE, again, FLUSH, FLUSH]);
+        assert!(fua > write + Nanos(least) && flush == last, "{name}: {fua} {flush} {last}");
+    }
+}
+
+#[test]
+fn where_the_cache_is_protected_fua_costs_nothing() {
+    for name in ["sim:tlc-enterprise-1920gb", "sim:cloud-gp2-100gib", "sim:tlc-sata-500gb?vm=unsafe"] {
+        let fua = Io { offset: WRITE.offset, ..FUA };
+        assert_eq!(durations(name, [WRITE]), durations(name, [fua]), "{name}");
+    }
+}
+
+#[test]
+fn through_the_memory_of_a_host_a_write_with_fua_reaches_the_drive() {
+    let [bare, direct, cached] = ["", "?vm=none", "?vm=writeback"].map(|vm| {
+        let [write, fua, flush, _] =
+            durations(&format!("sim:tlc-sata-500gb{vm}"), [WRITE, FUA, FLUSH, FLUSH]);
+        (write, fua, flush)
+    });
+    assert_eq!(bare.1, direct.1);
+    assert!(cached.1 >= bare.1 && cached.0 < bare.0 && cached.2 > bare.2, "{bare:?} {cached:?}");
 }
 
 #[test]

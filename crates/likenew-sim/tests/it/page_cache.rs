@@ -32,7 +32,7 @@ fn on(drive: &mut SimDrive, access: Access, cold: bool, load: Load) -> (Rates, C
 fn flush(drive: &mut SimDrive) -> Nanos {
     let mut lane =
         drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
-    let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+    let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
     let (sent, mut done) = (lane.submit(&[io]).unwrap(), Vec::new());
     lane.wait(Nanos::NEVER, &mut done).unwrap();
     assert_eq!(done[0].outcome, Outcome::Done);
@@ -152,7 +152,7 @@ fn a_flush_says_what_writing_back_has_failed_with() {
     on(&mut drive, Access::Buffered, false, sequential(Op::Write, SPAN));
     let mut lane =
         drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).unwrap().pop().unwrap();
-    let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero };
+    let io = Io { slot: Slot(0), op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
     let mut ends = Vec::new();
     for _ in 0..2 {
         lane.submit(&[io]).unwrap();

@@ -38,8 +38,14 @@ fn with_rests(drive: &mut SimDrive, rest: Nanos) -> Nanos {
     for step in 0..100u64 {
         let until = lane.now() + rest;
         lane.wait(until, &mut done).unwrap();
-        let io =
-            Io { slot: Slot(0), op: Op::Read, offset: step * 4096, length: 4096, data: DataClass::Random };
+        let io = Io {
+            slot: Slot(0),
+            op: Op::Read,
+            offset: step * 4096,
+            length: 4096,
+            data: DataClass::Random,
+            sync: None,
+        };
         let sent = lane.submit(&[io]).unwrap();
         lane.wait(Nanos::NEVER, &mut done).unwrap();
         sum += (done.pop().unwrap().at - sent).0;

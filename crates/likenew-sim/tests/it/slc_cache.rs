@@ -212,7 +212,8 @@ fn a_flush_costs_nothing_if_the_buffer_survives_a_loss_of_power() {
         let mut drive = changed("", "trim =", &format!("{to}\ntrim ="));
         let need = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
-        let write = Io { slot: Slot(0), op: Op::Write, offset: 0, length: 4096, data: DataClass::Random };
+        let write =
+            Io { slot: Slot(0), op: Op::Write, offset: 0, length: 4096, data: DataClass::Random, sync: None };
         lane.submit(&[write]).unwrap();
         lane.wait(Nanos::NEVER, &mut Vec::new()).unwrap();
         let before = lane.now();

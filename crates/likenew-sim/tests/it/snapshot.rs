@@ -75,6 +75,7 @@ fn data_and_age_come_back() {
             offset: u64::from(index) * 512 * 3,
             length: 512,
             data: DataClass::Random,
+            sync: None,
         };
         let mut lane = drive.lanes(&need).unwrap().pop().unwrap();
         for index in 0..100 {

@@ -29,6 +29,7 @@ fn writes_are_refused_in_the_end_and_reads_are_not() {
         offset: random.random_range(0..places) * u64::from(BLOCK),
         length: BLOCK,
         data: DataClass::Random,
+        sync: None,
     };
     let (mut done, mut written) = (Vec::new(), 0u64);
     (0..DEPTH).for_each(|slot| {

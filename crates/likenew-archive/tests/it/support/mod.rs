@@ -80,14 +80,13 @@ pub(crate) fn sample(number: u64) -> Sample {
 }
 
 pub(crate) fn segment(number: u64) -> Segment {
-    let stream = Stream {
-        op: "mix:70".parse().unwrap(),
-        size: "4k".parse().unwrap(),
-        pattern: likenew_core::workload::AccessPattern::Random("whole".parse().unwrap()),
-        arrival: Arrival::Closed { depth: 4 },
-        data: DataClass::Ratio(0.3),
-        flush_every: 0,
-    };
+    let stream = Stream::new(
+        "mix:70".parse().unwrap(),
+        "4k".parse().unwrap(),
+        likenew_core::workload::AccessPattern::Random("whole".parse().unwrap()),
+        Arrival::Closed { depth: 4 },
+        DataClass::Ratio(0.3),
+    );
     let name = format!("file {number} “ä”");
     let workload = Workload { seed: number, ..Workload::new(name, Until::ops(40), vec![stream]) };
     let mut recorder = SegmentRecorder::default();

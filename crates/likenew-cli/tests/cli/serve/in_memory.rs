@@ -43,6 +43,7 @@ fn of_the_drive(target: &str, depth: usize) -> f64 {
         offset: places.next().unwrap(),
         length: BLOCK,
         data: DataClass::Random,
+        sync: None,
     };
     let begun = lane.now();
     let first: Vec<Io> = (0..depth as u32).map(|slot| read(Slot(slot))).collect();

@@ -162,7 +162,7 @@ pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
 /// Runs a lane's I/O at depth 1 and returns its outcome.
 pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, LabError> {
     let mut done = Vec::new();
-    lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random }])?;
+    lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random, sync: None }])?;
     lane.wait(Nanos::NEVER, &mut done)?;
     assert_eq!(done.len(), 1);
     Ok(done[0].outcome)

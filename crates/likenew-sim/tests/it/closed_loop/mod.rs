@@ -57,7 +57,7 @@ pub(crate) fn run_with(drive: &mut SimDrive, load: Load, data: DataClass) -> Rat
         while let Some(slot) = free.pop_if(|_| issued < load.ios) {
             let place = if load.random { random.random_range(0..places) } else { issued % places };
             let offset = load.start + place * u64::from(load.length);
-            let io = Io { slot: Slot(slot), op: load.op, offset, length: load.length, data };
+            let io = Io { slot: Slot(slot), op: load.op, offset, length: load.length, data, sync: None };
             sent[slot as usize] = lane.submit(&[io]).expect("accepted");
             issued += 1;
         }
