@@ -14,7 +14,7 @@ use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::region::Region;
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
-use likenew_core::workload::{AccessPattern, Arrival, Mix, Size, Stream, Until, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedures::all::from_plan;
 use likenew_run::run::run;
 use likenew_run::runner::{End, Observer, run_procedure};

@@ -12,7 +12,9 @@ pub enum Use {
     Etcd,
     /// The same of a heavily loaded cluster
     EtcdHeavy,
-    /// Virtual machines of Proxmox VE
+    /// Virtual machines, by the figure of Proxmox VE (also: vm)
+    #[serde(alias = "vm")]
+    #[value(alias = "vm")]
     Proxmox,
     /// The log of Microsoft SQL Server
     SqlServer,
@@ -22,6 +24,8 @@ pub enum Use {
     Mysql,
     /// A separate log device (SLOG) of ZFS
     ZfsSlog,
+    /// The log of Apache Kafka
+    Kafka,
 }
 
 /// One figure that is published.
@@ -37,7 +41,7 @@ pub(super) enum Need {
 
 impl Use {
     /// Every use.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Etcd,
         Self::EtcdHeavy,
         Self::Proxmox,
@@ -45,6 +49,7 @@ impl Use {
         Self::Postgres,
         Self::Mysql,
         Self::ZfsSlog,
+        Self::Kafka,
     ];
 
     /// What is published, and where; nothing where no figure is.
@@ -67,6 +72,7 @@ impl Use {
             Self::ZfsSlog => {
                 (&[], "https://openzfs.github.io/openzfs-docs/Basic%20Concepts/Pool%20Structure/Caching.html")
             }
+            Self::Kafka => (&[], "https://kafka.apache.org/documentation.html#appvsosflush"),
         }
     }
 }

@@ -116,6 +116,18 @@ fn without_a_question_nothing_is_a_problem() {
 }
 
 #[test]
+fn a_use_without_a_published_figure_says_what_its_makers_advise() {
+    let suits = suits("passes = 3\nwriters = 1\nfor = ['kafka', 'vm']");
+    let findings = suits.judge(&measured(&suits, &[&[Nanos::from_millis(1)]]));
+    let of = |id: &str| findings.answers.iter().find(|answer| answer.id == id).unwrap();
+    let kafka = of("suits_kafka");
+    assert_eq!((kafka.standing, of("suits_proxmox").standing), (Standing::Info, Standing::Good));
+    assert!(kafka.answer.contains("no figure is published"), "{kafka:?}");
+    assert!(kafka.evidence.join(" ").contains("kafka.apache.org"), "{kafka:?}");
+    assert!(!findings.found_problem());
+}
+
+#[test]
 fn bad_settings_are_named() {
     for (options, said) in [
         ("block = '3KiB'", "power of two"),
