@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args};
+use likenew_history::Location;
 use likenew_procedures::all::DESCRIPTORS;
 use likenew_serve::{CommandGrammar, Grammar, OptionGrammar, OptionKind, Secret, Server, Settings};
 use serde::Serialize;
@@ -47,12 +48,18 @@ impl Command for Serve {
     fn run(self) -> Result<Exit> {
         let secret = self.token_file.as_deref().map(Secret::from_file).transpose();
         let refused = |error: likenew_serve::ServeError| Failure::Usage(error.to_string());
+        let runs = history::kept_runs(&self.place, self.folder.root()?)?;
+        // What cannot hold runs is said now, and not on every page. A database on another machine may come later.
+        self.folder.archive()?.folders()?;
+        if matches!(runs.location, Location::File(_)) {
+            runs.open()?;
+        }
         let settings = Settings {
             listen: self.listen,
             secret: secret.map_err(refused)?,
             names: self.name.clone(),
             program: console::program(),
-            runs: history::kept_runs(&self.place, self.folder.root()?)?,
+            runs,
             page: likenew_report::html::live_page(),
             grammar: page_grammar(&super::grammar()),
         };

@@ -150,6 +150,8 @@ fn what_is_no_file_or_too_large_a_one_is_refused() {
         ("bench sim:large.toml", "larger than 1 MiB"),
         ("bench sim:folder.toml", "it is a folder"),
         ("apps sim:tiny-flash --app large.toml", "larger than 1 MiB"),
+        ("serve --listen 127.0.0.1:0 --archive pipe", "pipe"),
+        ("serve --listen 127.0.0.1:0 --history /dev/zero", "it is a link, or no file"),
     ] {
         let split: Vec<String> = arguments.split(' ').map(str::to_owned).collect();
         let (code, message, elapsed) = run(&sandbox, &split);

@@ -65,8 +65,9 @@ const REMAINING: [&str; 14] = [
     "Lifetime_Left",
 ];
 
-/// Capacity that a bridge may hide of its drive. Chosen: some hide a few sectors at the end, and RAID keeps more for itself.
-const HIDDEN_BYTES_MAX: u64 = 1 << 20;
+/// The part of a drive's capacity that its housing may keep for itself. Chosen: some keep a few sectors or a region for their
+/// own software, and a volume of several disks differs from one by a whole disk.
+const HIDDEN_SHARE_MAX: f64 = 0.01;
 
 /// Drivers of RAID controllers, by whose name the kernel shows volumes, and the type for a disk of one (smartctl(8), `-d`).
 const RAID_DRIVERS: [(&str, &str); 8] = [
@@ -79,6 +80,7 @@ const RAID_DRIVERS: [(&str, &str); 8] = [
     ("hpsa", "cciss,N"),
     ("aacraid", "aacraid,H,L,ID"),
 ];
+
 /// The answer of smartctl.
 pub(crate) struct Smartctl {
     answer: Fact<Value>,
@@ -98,7 +100,9 @@ impl Smartctl {
         }
         let capacities = smartctl.number("/user_capacity/bytes").get().zip(subject.device.bytes());
         smartctl.is_member = device_type.is_some_and(smartctl_device::is_member)
-            || capacities.is_some_and(|(disk, whole)| disk > 0 && disk.abs_diff(whole) > HIDDEN_BYTES_MAX);
+            || capacities.is_some_and(|(disk, whole)| {
+                disk > 0 && disk.abs_diff(whole) as f64 > HIDDEN_SHARE_MAX * disk as f64
+            });
         smartctl
     }
 
