@@ -55,8 +55,7 @@ impl ReconditionStep for Overwrite {
     }
 
     fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
-        let free = context.free()?;
-        Some((free.end - free.start) * u64::from(context.options.passes))
+        context.site().free_bytes.map(|free| free * u64::from(context.options.passes))
     }
 
     fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {
@@ -215,7 +214,8 @@ impl ReconditionStep for Rewrite {
     }
 
     fn bytes_least(&self, context: &StepContext<'_>) -> Option<u64> {
-        self.bytes(context).map(|bytes| if context.is_folder() { bytes } else { bytes / PASSES as u64 })
+        // How much of what its file system holds is in a folder is known once it was read.
+        self.bytes(context).filter(|_| !context.is_folder()).map(|bytes| bytes / PASSES as u64)
     }
 
     fn run(&self, attempt: &mut Attempt<'_>, steps: &mut Steps<'_>) -> Result<(), Ended> {

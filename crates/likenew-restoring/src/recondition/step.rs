@@ -319,7 +319,12 @@ impl StepContext<'_> {
 
     /// The site that a step would be applied to.
     pub(super) fn site(&self) -> Site<'_> {
-        site(self.evidence, self.options.free, self.facts, self.feasibility)
+        let site = site(self.evidence, self.options.free, self.facts, self.feasibility);
+        if site.writable || !self.options.dry_run || !self.is_folder() {
+            return site;
+        }
+        // A dry run makes no files, so that only its options know how much they could take.
+        Site { writable: true, free_bytes: self.options.overwrite_max, ..site }
     }
 
     pub(super) fn is_folder(&self) -> bool {
