@@ -14,7 +14,9 @@ const HALF_EMPTY_TARGET: &str = "state=used&fill=0.95&deleted=0.4";
 pub(crate) fn run() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
-    println!("Building likenew and the page of its reports: about five minutes the first time, on two cores.");
+    println!(
+        "Building likenew and the page of its reports: about five minutes the first time, on two cores."
+    );
     // As tests are built: a simulated drive needs no more, and what a release compiles takes three times as long.
     cmd!(sh, "cargo build --package likenew").quiet().run()?;
     let target = target();

@@ -24,5 +24,6 @@ fn the_readme_tells_the_truth() {
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/writes-stop-for-seconds.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/fast-enough-for-a-database.md"));
     cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/slow-on-another-machine.md"));
+    cases.case(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/howto/did-it-help.md"));
     cases.run();
 }
