@@ -28,7 +28,7 @@ use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
 use needs::Need;
-pub use needs::Use;
+pub use needs::{CommitBy, Use};
 pub use wording::DESCRIPTOR;
 
 /// Is it fast enough for a database, a log or a virtual machine?
@@ -40,7 +40,11 @@ pub struct SuitsOptions {
     #[arg(long = "for", value_enum, value_delimiter = ',', value_name = "USE,..")]
     #[serde(rename = "for", skip_serializing_if = "Vec::is_empty")]
     pub uses: Vec<Use>,
-    /// Bytes of each write before its flush
+    /// How each write becomes durable
+    #[arg(long, value_enum, default_value = "fdatasync", value_name = "CALL")]
+    #[serde(skip_serializing_if = "CommitBy::is_usual")]
+    pub by: CommitBy,
+    /// Bytes of each write
     #[arg(long, default_value = "8KiB", value_parser = parse_size, value_name = "SIZE")]
     #[serde(with = "size_text")]
     pub block: u64,
@@ -118,7 +122,7 @@ impl Suits {
     /// Each of `writers` writes a block after the one before and waits until it is durable; to a file as databases do, through the
     /// page cache.
     fn commits(&self, kind: Kind, writers: u32, pass: u32) -> Workload {
-        let SuitsOptions { block, span, passes, time, .. } = self.options;
+        let SuitsOptions { by, block, span, passes, time, .. } = self.options;
         let place = AccessPattern::Sequential(Region::bytes(0..span));
         let block = u32::try_from(block).expect("a block is checked to be small");
         let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
@@ -126,11 +130,7 @@ impl Suits {
         let name = wording::pass_name(writers, pass + 1, passes);
         let access =
             if matches!(kind, Kind::Folder | Kind::File) { Access::Buffered } else { Access::Direct };
-        Workload {
-            lanes: writers,
-            access,
-            ..Workload::new(name, until, vec![Stream { flush_every: 1, ..stream }])
-        }
+        Workload { lanes: writers, access, ..Workload::new(name, until, vec![by.apply(stream)]) }
     }
 
     fn measure<'a>(
@@ -173,8 +173,9 @@ impl Procedure for Suits {
         let mut measured = Vec::new();
         let _ended = self.measure(steps, &mut measured);
         Ok(steps.conclude(|evidence| {
-            let lines: Vec<Commits> =
-                measured.iter().filter_map(|(writers, passes)| Commits::new(*writers, passes)).collect();
+            let by = self.options.by;
+            let lines = measured.iter().filter_map(|(writers, passes)| Commits::new(by, *writers, passes));
+            let lines: Vec<Commits> = lines.collect();
             self.findings(evidence, &lines)
         }))
     }
@@ -187,15 +188,14 @@ impl Suits {
             let uses: &[Use] = if self.options.uses.is_empty() { &Use::ALL } else { &self.options.uses };
             let is_asked = !self.options.uses.is_empty();
             let judged: Vec<Judged<'_>> = uses.iter().map(|of| one.judge(*of)).collect();
-            let values = (one.rate.value, one.flush.latency.quantile(P99));
-            findings.summary = wording::summary(values.0, values.1, &judged);
+            findings.summary = wording::summary(one, &judged);
             let drive =
                 evidence.observations.iter().find_map(|of| of.result.facts()).and_then(Facts::plain_drive);
             findings.answers.extend(one.finding(drive, evidence));
-            let verdict =
-                |judged: &Judged<'_>| wording::verdict(judged, is_asked, values, self.options.block);
+            let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, one, self.options.block);
             findings.answers.extend(judged.iter().map(verdict));
-            findings.answers.push(wording::limit(one.write.latency_ns_mean(), one.flush.latency_ns_mean()));
+            let limit = |write: &Tally| wording::limit(write.latency_ns_mean(), one.commit.latency_ns_mean());
+            findings.answers.extend(one.write.as_ref().map(limit));
             findings.overview.lead = Lead::Summary;
             // A use without a published figure is news only where it was asked for.
             let listed = judged.iter().filter(|of| is_asked || !of.margins.is_empty());
@@ -226,43 +226,47 @@ struct Judged<'a> {
 
 /// Writes that were made durable one by one, by so many writers at once.
 struct Commits {
+    by: CommitBy,
     writers: u32,
     /// Commits a second, of all writers.
     rate: Estimate,
-    /// In nanoseconds: the 99th percentile of flushes, and that of writes, which on a device reach the drive before their flush.
+    /// In nanoseconds: the 99th percentile of writes, and that of flushes, which on a device follow a write that reached the drive.
     /// A commit's own is at most the sum.
     commit_p99: Estimate,
-    write: Tally,
-    flush: Tally,
+    /// Writes that are not durable yet when they end.
+    write: Option<Tally>,
+    /// What is waited for until they are.
+    commit: Tally,
 }
 
 impl Commits {
     /// `None` if no pass measured anything.
-    fn new(writers: u32, passes: &[&Segment]) -> Option<Self> {
+    fn new(by: CommitBy, writers: u32, passes: &[&Segment]) -> Option<Self> {
         let measured: Vec<(&&Segment, Tally)> = passes
             .iter()
             .filter(|segment| segment.measurement_error().is_none() && segment.elapsed() > Nanos::ZERO)
-            .map(|segment| (segment, segment.total_of(Op::Flush)))
-            .filter(|(_, flush)| flush.done_ios() > 0)
+            .map(|segment| (segment, segment.total_of(by.op())))
+            .filter(|(_, commit)| commit.done_ios() > 0)
             .collect();
         let rates: Vec<f64> = measured
             .iter()
-            .map(|(segment, flush)| flush.done_ios() as f64 / segment.elapsed().as_secs_f64())
+            .map(|(segment, commit)| commit.done_ios() as f64 / segment.elapsed().as_secs_f64())
             .collect();
         let p99 = |segment: &Segment, op| segment.total_of(op).latency.quantile(P99).0 as f64;
         let p99 = |(segment, _): &(&&Segment, Tally)| p99(segment, Op::Write) + p99(segment, Op::Flush);
         let p99: Vec<f64> = measured.iter().map(p99).collect();
-        let (mut write, mut total) = (Tally::new(0, Op::Write), Tally::new(0, Op::Flush));
-        for (segment, flush) in &measured {
+        let (mut write, mut total) = (Tally::new(0, Op::Write), Tally::new(0, by.op()));
+        for (segment, commit) in &measured {
             write.merge(&segment.total_of(Op::Write));
-            total.merge(flush);
+            total.merge(commit);
         }
         Some(Self {
+            by,
             writers,
             rate: Estimate::of_passes(&rates)?.not_negative(),
             commit_p99: Estimate::of_passes(&p99)?.not_negative(),
-            write,
-            flush: total,
+            write: (by.op() != Op::Write).then_some(write),
+            commit: total,
         })
     }
 
@@ -292,7 +296,7 @@ impl Commits {
 
     /// A flush that is over before anything can be durable.
     fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
-        let median = self.flush.latency.quantile(0.5);
+        let median = self.commit.latency.quantile(0.5);
         let is_volatile = evidence.observations.iter().filter_map(|of| of.result.facts()).any(|facts| {
             facts
                 .stack
@@ -307,23 +311,23 @@ impl Commits {
             return (per_turn > COMMITS_PER_TURN)
                 .then(|| wording::faster_than_platters(self.rate.value, rpm));
         }
-        (is_volatile && median < COSTS_NOTHING).then(|| wording::costs_nothing(median))
+        (is_volatile && median < COSTS_NOTHING).then(|| wording::costs_nothing(self.by, median))
     }
 
     fn row(&self) -> Row {
-        let time = |quantile| self.flush.latency.quantile(quantile).0;
+        let time = |quantile| self.commit.latency.quantile(quantile).0;
         row! {
             writers: self.writers,
             commits_per_s: self.rate.value,
             commits_per_s_low: self.rate.low(),
             commits_per_s_high: self.rate.high(),
-            write_ns_mean: self.write.latency_ns_mean(),
-            flush_ns_mean: self.flush.latency_ns_mean(),
+            write_ns_mean: self.write.as_ref().map(Tally::latency_ns_mean),
+            flush_ns_mean: self.commit.latency_ns_mean(),
             flush_ns_p50: time(0.5),
             flush_ns_p99: time(P99),
             flush_ns_p999: time(0.999),
-            flush_ns_max: self.flush.latency.max().0,
-            failed: self.write.errors + self.flush.errors,
+            flush_ns_max: self.commit.latency.max().0,
+            failed: self.write.as_ref().map_or(0, |write| write.errors) + self.commit.errors,
         }
     }
 }

@@ -8,7 +8,7 @@ use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
-use super::needs::{Need, Use};
+use super::needs::{CommitBy, Need, Use};
 use super::{Commits, Judged, P99};
 
 /// What the procedure measures and what it costs.
@@ -65,13 +65,31 @@ impl Need {
     }
 }
 
+impl CommitBy {
+    /// What is waited for.
+    fn wait(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "flush",
+            Self::Dsync => "write",
+        }
+    }
+
+    fn call(self) -> &'static str {
+        match self {
+            Self::Fdatasync => "fdatasync",
+            Self::Dsync => "O_DSYNC",
+        }
+    }
+}
+
 /// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
-pub(super) fn summary(rate: f64, p99: Nanos, judged: &[Judged<'_>]) -> String {
+pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
     let of = |wanted: bool| -> Vec<&str> {
         judged.iter().filter(|of| of.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
     };
     let (yes, no) = (of(true), of(false));
-    let speed = format!("{} durable writes/s (flush p99 {p99})", Number(rate.round()));
+    let (rate, p99) = (Number(one.rate.value.round()), one.commit.latency.quantile(P99));
+    let speed = format!("{rate} durable writes/s ({} p99 {p99})", one.by.wait());
     match (yes.is_empty(), no.is_empty()) {
         (true, true) => format!("{speed}."),
         (false, true) => format!("{speed}: enough for {}.", list(&yes)),
@@ -81,12 +99,12 @@ pub(super) fn summary(rate: f64, p99: Nanos, judged: &[Judged<'_>]) -> String {
 }
 
 /// Yes or no by the figure that is met least; a margin above 1 meets it.
-pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, (rate, p99): (f64, Nanos), block: u64) -> Answer {
+pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits, block: u64) -> Answer {
     let Judged { of, suits, margins, source } = judged;
     let (id, name) = (of.answer_id(), of.name());
     let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
     let Some((need, margin)) = tightest else {
-        let rate = Number(rate.round());
+        let (rate, p99) = (Number(one.rate.value.round()), one.commit.latency.quantile(P99));
         let (text, waits) = match of {
             Use::Kafka => (
                 format!("{rate} writes/s if each is flushed; no figure is published"),
@@ -96,7 +114,7 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, (rate, p99): (f64, Na
             ),
             _ => (
                 format!("{rate} commits/s of one session; no figure is published"),
-                format!("A commit waits for a flush, {p99} or less in 99 of 100 times."),
+                format!("A commit waits for a {}, {p99} or less in 99 of 100 times.", one.by.wait()),
             ),
         };
         return Answer::info(id, name, text)
@@ -114,7 +132,7 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, (rate, p99): (f64, Na
     let all = all.map(|text| capitalize(&text));
     let answer = all.fold(answer, Answer::with_evidence);
     answer
-        .with_evidence(format!("Writes of {} one after the other, each with fdatasync.", Size(block)))
+        .with_evidence(format!("Writes of {} one after the other, each with {}.", Size(block), one.by.call()))
         .with_evidence(format!("Source: {source}."))
 }
 
@@ -144,8 +162,8 @@ pub(super) fn limit(write_ns: f64, flush_ns: f64) -> Answer {
 
 pub(super) const COSTS_NOTHING: &str = "flush_costs_nothing";
 /// A drive with a volatile cache whose flush, in the median, is over at once.
-pub(super) fn costs_nothing(median: Nanos) -> Answer {
-    let text = format!("a flush takes {median}, so nothing was written to the medium");
+pub(super) fn costs_nothing(by: CommitBy, median: Nanos) -> Answer {
+    let text = format!("a {} takes {median}, so nothing was written to the medium", by.wait());
     let answer = Answer::unknown(COSTS_NOTHING, "Durability", text);
     answer.with_evidence(
         "The system takes the drive's write cache for volatile. With power-loss protection or a battery that is right; without \
@@ -167,11 +185,12 @@ pub(super) fn faster_than_platters(rate: f64, rpm: u32) -> Answer {
 
 /// A line for each number of writers.
 pub(super) fn table(lines: &[Commits]) -> OverviewTable {
-    let mut table = OverviewTable::new(["writers", "commits/s", "flush p50", "p99", "p99.9", "max"]);
+    let median = lines.first().map_or_else(String::new, |line| format!("{} p50", line.by.wait()));
+    let mut table = OverviewTable::new(["writers", "commits/s", &*median, "p99", "p99.9", "max"]);
     for line in lines {
-        let time = |quantile: f64| line.flush.latency.quantile(quantile).to_string();
+        let time = |quantile: f64| line.commit.latency.quantile(quantile).to_string();
         let rate = digits(line.rate.value);
-        let longest = line.flush.latency.max().to_string();
+        let longest = line.commit.latency.max().to_string();
         table.push([line.writers.to_string(), rate, time(0.5), time(P99), time(0.999), longest]);
     }
     table
