@@ -262,7 +262,8 @@ fn what_perf_script_prints_is_what_fio_did() {
     let Some(drive) = Loop::over(folder.path()) else { return };
     let (major, minor) = drive.numbers();
     let mut perf = Command::new("perf");
-    perf.args(["record", "-q", "-a", "-o", "data", "-e", "block:*", "sleep", "60"]);
+    // Buffers so large that a busy machine loses no event.
+    perf.args(["record", "-q", "-a", "-m", "16M", "-o", "data", "-e", "block:*", "sleep", "60"]);
     // perf has opened its events by the time that it writes the head of its file.
     let data = folder.path().join("data");
     let has_started = || std::fs::metadata(&data).is_ok_and(|data| data.len() > 0);
