@@ -14,10 +14,12 @@ use crossbeam_channel::{Sender, bounded};
 use likenew_core::findings::{DriveFacts, DriveReading, Layer, Reading, Role};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::{Nanos, amount};
+use rustix::fs::{Mode, OFlags};
 
 use crate::block::{BlockDevice, DeviceNumber, parse_stat};
 use crate::clock::Monotonic;
 use crate::identify::HealthSource;
+use crate::lab_error::not_possible;
 use crate::mounts::{Mount, Store, swaps};
 use crate::standards::clean;
 use crate::wording::{action, record as wording};
@@ -118,7 +120,9 @@ impl Sampler {
         let device = match DeviceNumber::at(path) {
             Some(number) => BlockDevice::by_number(number),
             None => {
-                let open = File::open(path).map_err(LabError::system(action::look_at(path.display())))?;
+                // Only its name: to open a pipe would wait for a writer.
+                let open = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+                    .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
                 Mount::containing(open).and_then(|mount| mount.block_device())
             }
         };

@@ -136,6 +136,11 @@ fn what_cannot_be_watched_is_refused_in_words() {
     sandbox.run(&["watch", "/proc/self"]).code(2).says("on no visible block device");
     sandbox.run(&["watch", "--interval", "1ms"]).code(2).says("--interval must be at least 10ms");
     sandbox.run(&["watch", "--archive", "x"]).code(2).says("--log");
+    let pipe = sandbox.work().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    // The drive that it lies on, where there is one; not what would be read from it.
+    let ran = sandbox.run(&["watch", "--once", "--interval", "20ms", "pipe"]);
+    assert!(matches!(ran.status(), Some(0 | 2)), "{}", ran.stderr());
 }
 
 #[test]
