@@ -86,7 +86,7 @@ impl IoLog {
             Box::new(new.finish()?)
         };
         let (lines, received) = channel();
-        // A file system that is slow to take a line does not hold up the lanes.
+        // Writing on a thread of its own: a slow file system delays no measured I/O.
         let thread = std::thread::Builder::new().name("log".to_owned());
         thread.spawn(move || write_lines(file, &received)).with_context(failed)?;
         Ok(Self { path: path.to_owned(), lines, clock, seconds: None })

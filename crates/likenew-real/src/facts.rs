@@ -23,7 +23,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use likenew_core::facts::{
-    Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind, Smartctl as Told,
+    Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind, Smartctl as SmartctlFacts,
 };
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
@@ -273,8 +273,8 @@ fn drive(
 
 /// The health of a drive, by the means of its kind.
 fn state(subject: &Subject<'_>, drive: &mut Drive) {
-    if let told @ Fact::Unknown { .. } = &subject.smartctl_device {
-        drive.smartctl = Some(Told { device_type: told.clone(), ..Told::default() });
+    if let unknown @ Fact::Unknown { .. } = &subject.smartctl_device {
+        drive.smartctl = Some(SmartctlFacts { device_type: unknown.clone(), ..SmartctlFacts::default() });
     }
     let mut asked = None;
     match subject.kind {
@@ -341,7 +341,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
 
 /// Which type smartctl was told, and where it does not know the health, which it could be told.
 fn tell_types(subject: &Subject<'_>, message: &Smartctl, drive: &mut Drive) {
-    drive.smartctl = message.told(subject).or(drive.smartctl.take());
+    drive.smartctl = message.facts(subject).or(drive.smartctl.take());
     if drive.health.failing.value().is_some() {
         return;
     }

@@ -1,7 +1,9 @@
 //! What smartmontools knows of a drive, where it is installed: the answers of smartctl, and its database of drives.
 
 use likenew_core::facts::drive::sata_bytes_per_s;
-use likenew_core::facts::{Attribute, Counts, Database, Drive, Fact, Health, Link, Serial, Smartctl as Told};
+use likenew_core::facts::{
+    Attribute, Counts, Database, Drive, Fact, Health, Link, Serial, Smartctl as SmartctlFacts,
+};
 use likenew_core::units::amount;
 use regex::Regex;
 use serde_json::Value;
@@ -146,7 +148,7 @@ impl Smartctl {
     }
 
     /// How it was told to reach the drive, and which disk of several answered.
-    pub(crate) fn told(&self, subject: &Subject<'_>) -> Option<Told> {
+    pub(crate) fn facts(&self, subject: &Subject<'_>) -> Option<SmartctlFacts> {
         if subject.smartctl_device.is_not_queried() && !self.is_member {
             return None;
         }
@@ -158,9 +160,9 @@ impl Smartctl {
         });
         let device_type = match &subject.smartctl_device {
             Fact::NotQueried => self.text("/device/type"),
-            told => told.clone(),
+            known => known.clone(),
         };
-        Some(Told { device_type, member: if self.is_member { member } else { Fact::NotQueried } })
+        Some(SmartctlFacts { device_type, member: if self.is_member { member } else { Fact::NotQueried } })
     }
 
     /// What its owner could tell it so that it reports the health of the drive, whose controller has this driver.
