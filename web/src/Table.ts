@@ -71,7 +71,7 @@ const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds
 
 /** Texts that are identifiers, such as `slow_once`: a reader sees words. */
 const IDENTIFIER = /^[a-z0-9]+(_[a-z0-9]+)+$/;
-const IDENTIFIERS = ["cause", "fact", "metric", "property"];
+const IDENTIFIERS = ["cause", "fact", "level", "metric", "property"];
 
 /** Where a table has identifiers and what they mean, the reader sees the meaning, and a copy has both. */
 const MEANINGS: Record<string, string> = { indicator: "description", evidence: "sentence" };
@@ -194,15 +194,18 @@ export function csvOf({ headings, rows }: Table): string {
     const text = value === null ? "" : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const names = headings.flatMap(({ key, beside, of }) =>
-    [key, ...beside].map((name) => quoted(of === null ? name : `${name} ${of}`)),
+  // The unit of a row stands beside each of its numbers, and is one column.
+  const columns = new Map<string, ((row: Cell[]) => Copied | undefined)[]>();
+  headings.forEach(({ key, beside, of }, column) =>
+    [key, ...beside].forEach((name, at) => {
+      const full = of === null ? name : `${name} ${of}`;
+      const valueOf = (row: Cell[]) => (at === 0 ? row[column]?.value : row[column]?.beside?.[at - 1]);
+      columns.set(full, [...(columns.get(full) ?? []), valueOf]);
+    }),
   );
   const cells = (row: Cell[]) =>
-    row.flatMap(({ value, beside }, column) => {
-      const empty = (headings[column]?.beside ?? []).map(() => null);
-      return [value, ...(beside ?? empty)].map(quoted);
-    });
-  return [names.join(","), ...rows.map((row) => cells(row).join(",")), ""].join("\r\n");
+    [...columns.values()].map((all) => quoted(all.map((valueOf) => valueOf(row)).find((value) => value != null) ?? null));
+  return [[...columns.keys()].map(quoted), ...rows.map(cells), []].map((line) => line.join(",")).join("\r\n");
 }
 
 export function isNumber(value: Value | undefined): value is number {

@@ -103,6 +103,9 @@ test("a copy has the numbers and keys of the document", () => {
     "random,3,points,",
     "",
   ]);
+  // One column of units, whichever numbers a row has.
+  expect(copied({ test: "random", unit: "points", new: null, used: 4 })[1]).toBe("random,,4,points");
+  expect(copied({ test: "random", unit: "points", new: 3, used: 4 })[0]).toBe("test,new,unit,used");
 });
 
 test("so many a second are of what the row says", () => {
