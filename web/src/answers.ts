@@ -70,22 +70,26 @@ export interface ActionGroup {
   actions: Action[];
 }
 
-/** Actions that fix problems or decide open questions, each command once. */
-export function actionGroups({ answers }: Document): ActionGroup[] {
+/** Actions that save data from a drive that is failing. */
+const URGENT = ["back_up", "copy_data", "copy_and_replace"];
+
+/** What must be done before anything else, apart from all other actions: those that fix problems or decide open questions, each once. */
+export function actionGroups({ answers }: Document): { urgent: ActionGroup[]; groups: ActionGroup[] } {
   const known = new Set<string>();
-  const distinct = (sought: Standing) =>
+  const distinct = (sought: Standing, isUrgent: boolean) =>
     answers
       .filter(({ standing }) => standing === sought)
       .flatMap(({ actions }) => actions)
-      .filter(({ command, id }) => {
-        const key = command ?? id;
-        return !known.has(key) && known.add(key);
+      .filter(({ id }) => URGENT.includes(id) === isUrgent)
+      .filter(({ command = "", why }) => {
+        const isNew = !known.has(command) && !known.has(why);
+        for (const text of [command, why].filter(Boolean)) known.add(text);
+        return isNew;
       });
-  const groups = [
-    { heading: WORDS.fix, actions: distinct("problem") },
-    { heading: WORDS.decide, actions: distinct("unknown") },
-  ];
-  return groups.filter(({ actions }) => actions.length > 0);
+  const present = (heading: string, actions: Action[]) => (actions.length > 0 ? [{ heading, actions }] : []);
+  const urgent = present(WORDS.backUp, distinct("problem", true));
+  const groups = [...present(WORDS.fix, distinct("problem", false)), ...present(WORDS.decide, distinct("unknown", false))];
+  return { urgent, groups };
 }
 
 /** Effect, loss and cost of an action; the second may be a warning. */

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 
 import { actionGroups, actionParts, intervalWords, numberColumns, standingOf, summaryOf } from "../src/answers";
+import type { ActionGroup } from "../src/answers";
 import type { Action, Answer } from "../src/Document";
 import { example } from "./documents";
 
@@ -42,10 +43,21 @@ test("each command is listed once, what repairs before what decides", () => {
   const document = example("fill-used");
   const [speed, stalls] = document.answers as [Answer, Answer];
   stalls.actions.push(...speed.actions);
-  const groups = actionGroups(document).map(({ heading, actions }) => [heading, actions.map(({ id }) => id)]);
-  expect(groups).toEqual([
+  const named = (groups: ActionGroup[]) => groups.map(({ heading, actions }) => [heading, actions.map(({ id }) => id)]);
+  const { urgent, groups } = actionGroups(document);
+  expect(urgent).toEqual([]);
+  expect(named(groups)).toEqual([
     ["Fix it", ["recondition", "check"]],
     ["To decide", ["second_pass"]],
+  ]);
+  // Two open questions that the same deed decides, and a drive that is failing.
+  const open = document.answers.find(({ standing }) => standing === "unknown")!;
+  open.actions = ["one", "other"].map((id) => ({ id, why: "Measure writes, too", loses: "nothing" }));
+  speed.actions.push({ id: "back_up", why: "Back up now", loses: "nothing" });
+  expect(named(actionGroups(document).urgent)).toEqual([["Back up first", ["back_up"]]]);
+  expect(named(actionGroups(document).groups)).toEqual([
+    ["Fix it", ["recondition", "check"]],
+    ["To decide", ["one"]],
   ]);
 });
 
