@@ -286,13 +286,57 @@ test("paper is white and holds whole tables even when the screen is dark", async
   await page.screenshot({ path: test.info().outputPath("print.png"), fullPage: true });
 });
 
+/** The number of pages on paper, and the headings that they hold. */
+async function printed(page: Page): Promise<{ pages: number; headings: string[] }> {
+  const pdf = (await page.pdf({ format: "A4", outline: true, tagged: true, path: test.info().outputPath("report.pdf") })).toString("latin1");
+  const titles = [...pdf.matchAll(/\/Title \(((?:[^()\\]|\\.)*)\)/g)].map(([, title]) => title!);
+  return { pages: pdf.match(/\/Type \/Page\b/g)?.length ?? 0, headings: titles };
+}
+
+test("paper holds all parts of a report on few pages, and of long tables the first rows", async ({ page, open }) => {
+  const one = fill();
+  const [file] = rowsOf(one, "files");
+  one.document.tables["files"] = Array.from({ length: 1500 }, (_, index) => ({ ...file, file: index + 1 }));
+  await open([one]);
+  const { pages, headings } = await printed(page);
+  expect(pages).toBeGreaterThanOrEqual(3);
+  expect(pages).toBeLessThanOrEqual(6);
+  expect(headings).toEqual(expect.arrayContaining(["Evidence", "More charts", "Slowest I/O of each file", "Tables", "Plan to repeat it"]));
+  // The page is then as it was.
+  await expect(page.getByRole("region", { name: "Files" })).toHaveCount(0);
+  await page.emulateMedia({ media: "print" });
+  await expect(page.getByRole("region", { name: "Files" }).locator("tbody tr")).toHaveCount(20);
+  await expect(page.getByText("The first 20 of 1500 rows. The other 1480 are on this page on a screen, and in the JSON.")).toBeVisible();
+  // As wide as the column, and no wider.
+  await page.setViewportSize({ width: 700, height: 900 });
+  const picture = (await page.getByRole("img", { name: "Slowest I/O of each file" }).boundingBox())!;
+  const canvas = (await page.getByRole("img", { name: "Slowest I/O of each file" }).locator("canvas").first().boundingBox())!;
+  expect(Math.abs(canvas.width - picture.width)).toBeLessThan(2);
+  expect(picture.width).toBeLessThan(700);
+});
+
 test("a page without documents says so", async ({ page, open }) => {
   await open([]);
   await expect(page.getByText("This page holds no documents.")).toBeVisible();
 });
 
-test("a table that is too wide says so at its edge, and keeps its first column", async ({ page, open }) => {
+test("on a phone every number of a row is in sight", async ({ page, open }) => {
   await page.setViewportSize({ width: 390, height: 900 });
+  await open([bench()]);
+  await unfold(page, "Tables");
+  for (const name of ["Overview", "Results"]) {
+    const box = page.getByRole("region", { name, exact: true });
+    expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0);
+    const last = box.locator("tbody tr:first-child > :last-child");
+    const { x, width } = (await last.boundingBox())!;
+    expect(x + width).toBeLessThanOrEqual(390);
+  }
+  const max = page.getByRole("region", { name: "Results" }).locator("tbody tr:first-child > [data-name='latency max']");
+  expect(await max.evaluate((cell) => getComputedStyle(cell, "::before").content)).toContain("latency max");
+});
+
+test("a table that is too wide says so at its edge, and keeps its first column", async ({ page, open }) => {
+  await page.setViewportSize({ width: 700, height: 900 });
   await open([labeled("one", "check-slow")]);
   await unfold(page, "Tables");
   const box = page.getByRole("region", { name: "Shares" });

@@ -81,6 +81,8 @@ export interface Series {
   categories?: string[];
   lines: Line[];
   marks?: Mark[];
+  /** What a mark is. */
+  mark_name?: string;
 }
 
 export interface Accounting {

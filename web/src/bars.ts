@@ -9,6 +9,7 @@ import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
 import { spell } from "./units";
+import { WORDS } from "./wording";
 
 /** Pixels of a bar, between two rows, above all bars and below them. */
 const BAR = 20;
@@ -57,7 +58,7 @@ function layoutOf(series: ShownSeries, look: Look): Layout {
   const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
   const thick = Math.max(BAR, tallest(texts.map((text) => linesOf(text, right - 12, font))));
   const names = tallest(categories.map((name) => linesOf(name, left - 12)));
-  const keys = lines.map((_, index) => keyOf(lines, index, look));
+  const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...toneKeys(lines, look)];
   const legend = legendOf(keys, width, palette.ink);
   const above = ABOVE + legend.height + (whole ? LINE : 0);
   return { left, right, above, thick, row: Math.max(bars.length * thick, names) + GAP, legend, font };
@@ -74,17 +75,30 @@ const LIGHTER = 0.55;
 
 function opacityOf(lines: ShownLine[], index: number): number {
   const hue = lines[index]?.hue;
-  const isSecond = hue !== undefined && lines.slice(0, index).some((line) => line.hue === hue);
+  const isSecond = hue !== undefined && lines.slice(0, index).some((line) => line.hue === hue && !isReference(line));
   return isSecond ? LIGHTER : 1;
+}
+
+function isReference({ tones }: ShownLine): boolean {
+  return tones?.every((tone) => tone === "reference") ?? false;
 }
 
 /** The symbol of a line in the legend. */
 function keyOf(lines: ShownLine[], index: number, look: Look): Item {
-  const { name, isMark, tones } = lines[index] as ShownLine;
-  const isReference = tones?.every((tone) => tone === "reference") ?? false;
-  const color = isMark ? look.palette.ink : isReference ? look.palette.faint : colorOf(lines, index, look);
+  const line = lines[index] as ShownLine;
+  const { name, isMark } = line;
+  const color = isMark ? look.palette.ink : isReference(line) ? look.palette.faint : colorOf(lines, index, look);
   const opacity = isMark ? 1 : opacityOf(lines, index);
   return { name, icon: isMark ? "diamond" : "rect", itemStyle: { color, opacity } };
+}
+
+/** What the colors of bars mean that are not those of their lines. */
+function toneKeys(lines: ShownLine[], { palette }: Look): Item[] {
+  const keys: [Tone, Item][] = [
+    ["fall", { name: WORDS.slower, icon: "rect", itemStyle: { color: palette.fall } }],
+    ["unclear", { name: WORDS.unclear, icon: "rect", itemStyle: { color: palette.unclear } }],
+  ];
+  return keys.filter(([tone]) => lines.some(({ tones = [] }) => tones.includes(tone))).map(([, key]) => key);
 }
 
 /** Arguments of a custom shape in ECharts. */
@@ -129,7 +143,10 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       nameGap: NAME_UNDER,
       max: scale.base === null ? (most / scale.size) * 1.02 : undefined,
       splitNumber: width < NARROW ? 2 : 5,
-      splitLine: { lineStyle: { color: palette.rule } },
+      // The longest bar ends anywhere, and a number there would be no round one.
+      axisLabel: { ...value.axisLabel, showMaxLabel: scale.base !== null },
+      axisTick: { show: false },
+      splitLine: { lineStyle: { color: palette.rule }, showMaxLine: scale.base !== null },
     },
     yAxis: {
       type: "category",
@@ -139,7 +156,8 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       axisLine: { lineStyle: { color: palette.faint } },
       axisLabel: { ...textOf(palette.ink), interval: 0, width: left - 12, overflow: "break" },
     },
-    series: lines.map((line, index) => ({
+    series: [
+      ...lines.map((line, index) => ({
       name: line.name,
       type: "custom",
       data: line.points.map(([at, value]) => [value / scale.size, at]),
@@ -156,7 +174,10 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
             ),
           }
         : {}),
-    })),
+      })),
+      // The legend shows no name without a series.
+      ...toneKeys(lines, look).map(({ name }) => ({ name, type: "custom", data: [], renderItem: () => null })),
+    ],
   };
 
   function drawBar(
@@ -189,7 +210,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
             height: solid,
             r: 2,
           },
-          style: { fill: toneColor(tone, index), opacity: opacityOf(lines, index) },
+          style: { fill: toneColor(tone, index), opacity: tone === "plain" ? opacityOf(lines, index) : 1 },
         },
         ...whisker,
         ...(scale.base === null && value > most * 1.02

@@ -5,13 +5,14 @@ import type { EChartsCoreOption } from "echarts/core";
 
 import type { Axis, Line, Mark, Series } from "./Document";
 import { legendOf, rowsOf } from "./labels";
-import type { Legend } from "./labels";
-import { countOf, endsOf, isReduced, pointAt, POINTS_MAX } from "./reduce";
+import type { Item, Legend } from "./labels";
+import { countOf, endsOf, heightsIn, isReduced, pointAt, POINTS_MAX } from "./reduce";
 import type { Frame } from "./reduce";
+import { canBeDashed } from "./shown";
 import type { ShownLine, ShownSeries } from "./shown";
 import { FAMILY, fitted, LINE, SIZE, textOf, widthOf } from "./text";
 import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
-import { WORDS } from "./wording";
+import { othersWords, WORDS } from "./wording";
 
 export interface Palette {
   ink: string;
@@ -35,7 +36,7 @@ export const LIGHT: Palette = {
   rule: "#e1e4e8",
   card: "#ffffff",
   lines: ["#0072b2", "#d55e00", "#00805c", "#a8487f", "#8a6d00", "#3a4149"],
-  fall: "#c34f00",
+  fall: "#b3261e",
   unclear: "#8b939b",
   amounts: ["#e6f0fa", "#7fb2e5", "#0b4f9e"],
   ratios: ["#b4540a", "#f0a868", "#f3f3f1", "#82b6e8", "#0b62c4"],
@@ -47,7 +48,7 @@ export const DARK: Palette = {
   rule: "#30363d",
   card: "#1b1f23",
   lines: ["#56b4e9", "#e69f00", "#2fc39b", "#e6a0c4", "#f0e442", "#c3cad1"],
-  fall: "#e9843f",
+  fall: "#ff9187",
   unclear: "#737d87",
   amounts: ["#1f3145", "#3d7ab8", "#b4d9ff"],
   ratios: ["#ff9a5c", "#8a5636", "#2a3036", "#35618f", "#6cb0ff"],
@@ -61,8 +62,10 @@ export interface Look {
   width: number;
 }
 
-/** More marks than this are drawn as small triangles, which the pointer and the arrow keys read out. */
+/** More marks than this are drawn as strokes along the x axis, which the pointer and the arrow keys read out. */
 const MARKS_NAMED = 6;
+/** As many of those in one place are read out. */
+const MARKS_READ = 3;
 /** Lines with more points have no dots. */
 const DOTS_MAX = 60;
 /** Lines with more points have a strip below that shows all of them and chooses a part. */
@@ -73,9 +76,18 @@ const CROWD = 500;
 const LARGE = 2000;
 /** A cell that stands for this many points is part of a crowd. */
 const MANY = 8;
-/** Dashes of longer lines would look like noise. */
-const DASHED_MAX = 150;
 const DASHES = ["solid", "dashed", "dotted"];
+/** A piece of each of these lines, a dot, a stroke and an area, as keys. */
+const DASH_KEYS = [
+  "path://M0,0h24v2h-24z",
+  "path://M0,0h6v2h-6zM9,0h6v2h-6zM18,0h6v2h-6z",
+  "path://M0,0h2v2h-2zM4,0h2v2h-2zM8,0h2v2h-2zM12,0h2v2h-2zM16,0h2v2h-2zM20,0h2v2h-2z",
+];
+const STROKE_KEY = "path://M0,0h2v10h-2z";
+/** Pixels of a stroke. */
+const STROKE = { width: 1.5, height: 9 };
+/** Whoever zooms in sees at least this share of the highest value from bottom to top: less would make noise look like a change. */
+const FITTED_MIN = 0.2;
 /** Pixels of the drawing from top to bottom, and around it: the same for all charts with short numbers, so that they align. */
 export const HEIGHT = 236;
 const LEFT = 78;
@@ -136,7 +148,7 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   const marks = series.marks ?? [];
   const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
   const above = rows * LINE;
-  const legend = legendOf(series.lines.map(({ name }) => ({ name })), look.width, look.palette.ink);
+  const legend = legendOf(keysOf(series, look), look.width, look.palette.ink);
   return {
     left: Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6),
     right: Math.max(RIGHT, beyondOf(series, x, look) + 4),
@@ -182,6 +194,19 @@ function beyondOf(series: ShownSeries, { base, size, name }: Scaled, { width }: 
   return widthOf((isReduced(series) ? EXACT.format((high / size) * (1 - 1e-7)) : number(high / size)) + name) / 2;
 }
 
+/** The names above a chart, each with a symbol that looks like what it names. */
+function keysOf(series: ShownSeries, look: Look): Item[] {
+  const { lines, shape, spans = [], marks = [], mark_name = WORDS.marks } = series;
+  const keys = lines.map(({ name }, index): Item => {
+    const icon = shape === "scatter" ? "circle" : (DASH_KEYS[DASHES.indexOf(dashOf(series, index))] ?? "rect");
+    return { name, icon, itemStyle: { color: colorOf(lines, index, look), opacity: 1 } };
+  });
+  const { ink, faint } = look.palette;
+  if (marks.length > MARKS_NAMED) keys.push({ name: mark_name, icon: STROKE_KEY, itemStyle: { color: ink } });
+  if (spans.length > 0) keys.push({ name: WORDS.spans, icon: "rect", itemStyle: { color: faint, opacity: SPAN_OPACITY } });
+  return keys;
+}
+
 export function hasStrip(series: ShownSeries): boolean {
   return isNumeric(series) && series.lines.some((line) => countOf(line) > STRIP_MIN);
 }
@@ -201,7 +226,7 @@ export function pictureOf(
   frame: Frame,
 ): EChartsCoreOption {
   const { palette } = look;
-  const { left, right, top, bottom, x, y } = drawing;
+  const { left, right, top, bottom } = drawing;
   const scatter = series.shape === "scatter";
   return {
     ...basis(palette, { left, right, top, bottom }),
@@ -213,19 +238,46 @@ export function pictureOf(
       axisPointer: { type: "line" },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
-    dataZoom: isNumeric(series)
-      ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, scatter || isReduced(series), palette)] : [])]
-      : [],
-    xAxis: xAxis(series, x, palette),
+    dataZoom: isNumeric(series) ? [ZOOM, ...(hasStrip(series) ? [strip(drawing, palette)] : [])] : [],
+    ...frameOf(series, shown, look, drawing, frame),
+  };
+}
+
+/** What changes with the frame: the axes, which fit what is shown, and the layers. */
+export function frameOf(
+  series: ShownSeries,
+  shown: ShownSeries,
+  look: Look,
+  drawing: Drawing,
+  frame: Frame,
+): { xAxis: object; yAxis: object; series: object[] } {
+  const { palette, width } = look;
+  const heights = series.heights ? heightsOf(series.heights, drawing.y) : fittedHeights(series, drawing, frame);
+  return {
+    xAxis: xAxis(series, drawing.x, palette, frame),
     yAxis: {
-      ...axis({ ...series.y, label: fitted(series.y.label, look.width - left) }, y, palette),
+      ...axis({ ...series.y, label: fitted(series.y.label, width - drawing.left) }, drawing.y, palette),
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { ...textOf(palette.faint), align: "left" },
       nameGap: NAME_GAP + drawing.marks,
-      ...(series.heights ? heightsOf(series.heights, y) : {}),
+      ...heights,
     },
     series: layersOf(series, shown, look, drawing, frame),
   };
+}
+
+/** Round ends of the y axis around what a window shows; of all of it, ECharts finds them. */
+function fittedHeights(series: ShownSeries, { y }: Drawing, { window }: Frame): { min: number | null; max: number | null } {
+  const [low, high] = (window && heightsIn(series, window)) ?? [0, 0];
+  if (!(low < high || low > 0)) return { min: null, max: null };
+  if (y.base !== null) {
+    const [min, max] = decadesOf(low, high);
+    return { min, max };
+  }
+  const [middle, around] = [(low + high) / 2, Math.max(high - low, FITTED_MIN * high) * 0.55];
+  const step = numbers.nice((2 * around) / 5 / y.size, true);
+  const from = middle - around < 0.3 * high ? 0 : middle - around;
+  return { min: Math.floor(from / y.size / step) * step, max: Math.ceil((middle + around) / y.size / step) * step };
 }
 
 /** What all charts have. The pixels around the drawing are measured, and ECharts does not change them. */
@@ -248,8 +300,8 @@ function heightsOf([low, high]: [number, number], { size, base }: Scaled): { min
   return { min: 0, max: Math.ceil(high / size / step) * step };
 }
 
-/** The strip below a chart, plain where its small curve could hide an outlier: its handles and a drag across it choose what is shown. */
-function strip({ left, right }: Drawing, isPlain: boolean, palette: Palette): object {
+/** The strip below a chart, without a curve, which would make noise as high as a change: its handles and a drag across it choose what is shown. */
+function strip({ left, right }: Drawing, palette: Palette): object {
   return {
     type: "slider",
     left,
@@ -259,7 +311,7 @@ function strip({ left, right }: Drawing, isPlain: boolean, palette: Palette): ob
     throttle: 16,
     filterMode: "none",
     showDetail: false,
-    showDataShadow: !isPlain,
+    showDataShadow: false,
     brushSelect: true,
     borderColor: palette.rule,
     fillerColor: `${palette.faint}30`,
@@ -267,11 +319,6 @@ function strip({ left, right }: Drawing, isPlain: boolean, palette: Palette): ob
     moveHandleSize: 5,
     moveHandleStyle: { color: palette.faint, opacity: 0.5 },
     emphasis: { moveHandleStyle: { color: palette.faint, opacity: 0.9 } },
-    dataBackground: {
-      lineStyle: { color: palette.faint, opacity: 0.6 },
-      areaStyle: { color: palette.faint, opacity: 0.12 },
-    },
-    selectedDataBackground: { lineStyle: { color: palette.faint }, areaStyle: { color: palette.faint, opacity: 0.25 } },
   };
 }
 
@@ -289,7 +336,8 @@ export function layersOf(
     ...shown.lines.flatMap((line, index) => (line.band ? [bandOf(series, line, index, how)] : [])),
     ...shown.lines.flatMap((line, index) => (line.levels ? [levelsOf(line, index, how)] : [])),
     ...shown.lines.flatMap((line, index) => (line.weights ? [crowdOf(line, index, how)] : [])),
-    ...(isMarkedByPoints(series) ? [markedPoints(series, how)] : []),
+    ...(isMarkedByStrokes(series) ? [strokes(series, how)] : []),
+    ...((series.spans ?? []).length > 0 ? [spansOf(series, drawing.x.size, look.palette)] : []),
   ];
 }
 
@@ -321,7 +369,7 @@ function binaryBase(times: number): number {
   return powers <= 7 ? 2 : powers <= 14 ? 4 : powers <= 28 ? 16 : 1024;
 }
 
-function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
+function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window }: Frame): object {
   const { axisLabel: label, ...rest } = axis(series.x, scale, palette);
   const below = { ...label, margin: UNDER };
   const shared = { ...rest, axisLabel: below, nameLocation: "middle", nameGap: NAME_UNDER, splitLine: { show: false } };
@@ -338,10 +386,20 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette): object {
   const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
   // Passes and files are counted: there is none between two.
   const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
-  // Among many points a reader zooms in far, where three digits do not tell the ticks apart.
-  const formatter = (value: number) => (isTick(value) ? EXACT.format(value) + scale.name : "");
-  const labels = scale.base === null && isReduced(series) ? { axisLabel: { ...below, formatter } } : {};
+  const [from, to] = window ?? [start, high];
+  const step = numbers.nice((to - from) / scale.size / 5, true) || 1;
+  // Where a reader has zoomed in far, three digits do not tell the ticks apart. The ends of the axis are no ticks.
+  const formatter = (value: number) => (isMultiple(value, step) ? EXACT.format(roundTo(value, step)) + scale.name : "");
+  const labels = scale.base === null ? { axisLabel: { ...below, formatter } } : {};
   return { ...shared, ...steps, ...labels, min: start / scale.size, max: high / scale.size };
+}
+
+function isMultiple(value: number, step: number): boolean {
+  return Math.abs(value / step - Math.round(value / step)) < 1e-6;
+}
+
+function roundTo(value: number, step: number): number {
+  return Math.round(value / step) * step;
 }
 
 /** The labels of an axis of dates, each as short as the one before it allows. */
@@ -355,14 +413,9 @@ const DATES = {
   millisecond: "{HH}:{mm}:{ss}",
 };
 
-const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3, useGrouping: "min2" });
+const NUMBER = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 
-const EXACT = new Intl.NumberFormat("en", { maximumSignificantDigits: 9, useGrouping: "min2" });
-
-/** Whether a position is a round number, and not just where the window ends. */
-function isTick(value: number): boolean {
-  return Math.abs(Number(value.toPrecision(9)) - value) <= Math.abs(value) * 1e-13;
-}
+const EXACT = new Intl.NumberFormat("en", { maximumSignificantDigits: 9 });
 
 function number(value: number): string {
   return NUMBER.format(value);
@@ -429,11 +482,10 @@ function drawn(
       : {
           showSymbol: points.length <= DOTS_MAX,
           symbolSize: 5,
-          lineStyle: { width: indices ? 1 : 1.6, type: points.length > DASHED_MAX && !series.isSmooth ? "solid" : dashOf(lines, index) },
+          lineStyle: { width: indices ? 1 : 1.6, type: dashOf(series, index) },
         }),
     ...(scatter ? { symbolSize: crowded ? 3 : 5, large: weights !== undefined || points.length > LARGE, largeThreshold: 0 } : {}),
     ...(index === 0 && marks.length > 0 ? { markLine: marked(marks, look.palette) } : {}),
-    ...(index === 0 && (series.spans ?? []).length > 0 ? { markArea: spansOf(series, width, look.palette) } : {}),
   };
 }
 
@@ -474,22 +526,30 @@ export function colorOf(lines: ShownLine[], index: number, { palette }: Look): s
   return palette.lines[(lines[index]?.hue ?? index) % palette.lines.length] ?? palette.ink;
 }
 
-function dashOf(lines: ShownLine[], index: number): string | undefined {
-  return DASHES[(lines[index]?.dash ?? index) % DASHES.length];
+function dashOf(series: ShownSeries, index: number): string {
+  return (canBeDashed(series) && DASHES[(series.lines[index]?.dash ?? index) % DASHES.length]) || "solid";
 }
 
-/** The intervals in which knees are, as areas. */
+const SPAN_OPACITY = 0.25;
+
+/** The intervals in which knees are, as areas with a name. */
 function spansOf({ spans = [] }: ShownSeries, width: number, palette: Palette): object {
-  return {
+  const markArea = {
     silent: true,
-    itemStyle: { color: palette.faint, opacity: 0.13 },
+    itemStyle: { color: palette.faint, opacity: SPAN_OPACITY },
     data: spans.map(([from, to]) => [{ xAxis: from / width }, { xAxis: to / width }]),
   };
+  return { name: WORDS.spans, type: "line", data: [], markArea };
 }
 
 /** Arguments of a custom shape in ECharts. */
 interface Api {
   coord: (at: [number, number]) => [number, number];
+}
+interface Place {
+  dataIndex: number;
+  dataIndexInside: number;
+  coordSys: { y: number; height: number };
 }
 
 /** The interval around a line as one area, with the line's name, so that the legend hides both. */
@@ -511,7 +571,7 @@ function bandOf(
     tooltip: { show: false },
     z: 1,
     itemStyle: { color: colorOf(lines, index, look) },
-    renderItem: ({ dataIndexInside }: { dataIndexInside: number }, { coord }: Api) => {
+    renderItem: ({ dataIndexInside }: Place, { coord }: Api) => {
       // The whole area is drawn with its first point.
       if (dataIndexInside > 0) return null;
       const above = data.map(([at, , high]) => coord([at, high]));
@@ -555,13 +615,13 @@ export interface NamedMark {
   align: "left" | "center" | "right";
 }
 
-function isMarkedByPoints({ marks = [] }: ShownSeries): boolean {
+function isMarkedByStrokes({ marks = [] }: ShownSeries): boolean {
   return marks.length > MARKS_NAMED;
 }
 
 /** The marks in the frame, named as far as their names do not cover each other. */
 export function marksIn(series: ShownSeries, { x, alongX }: Drawing, { window, width }: Frame): NamedMark[] {
-  if (isMarkedByPoints(series)) return [];
+  if (isMarkedByStrokes(series)) return [];
   const size = isNumeric(series) ? x.size : 1;
   const [from, to] = window ??
     (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
@@ -598,25 +658,24 @@ export function marked(marks: NamedMark[], palette: Palette, position: "start" |
   };
 }
 
-/** Many marks: a triangle for each, at the height of the first line that has a point there. */
-function markedPoints(series: ShownSeries, { x, y, look }: How): object {
-  const size = isNumeric(series) ? x.size : 1;
-  const points = new Map(series.lines.toReversed().flatMap(({ points }) => points));
-  const data = [...together(series.marks ?? [])].flatMap(([at, labels]) => {
-    const value = points.get(at);
-    return value === undefined ? [] : [{ value: [at / size, value / y.size], name: labels.join(", ") }];
-  });
-  const itemStyle = { color: look.palette.fall, borderColor: look.palette.card, borderWidth: 1 };
+/** Many marks: a stroke for each, upright on the x axis, so that none hides a line. */
+function strokes({ marks = [], mark_name = WORDS.marks }: ShownSeries, { x, look }: How): object {
+  const { width, height } = STROKE;
   return {
-    name: WORDS.marks,
-    type: "scatter",
-    symbol: "triangle",
-    symbolRotate: 180,
-    symbolSize: 9,
-    symbolOffset: [0, -7],
-    data,
-    itemStyle,
+    name: mark_name,
+    type: "custom",
+    data: marks.map((mark) => [mark.x / x.size, 0]),
+    // The y axis does not follow them.
+    encode: { x: 0, y: [] },
+    silent: true,
+    tooltip: { show: false },
     z: 5,
+    itemStyle: { color: look.palette.ink },
+    renderItem: ({ dataIndex, coordSys }: Place, { coord }: Api) => {
+      const [at] = coord([(marks[dataIndex]?.x ?? 0) / x.size, 0]);
+      const shape = { x: at - width / 2, y: coordSys.y + coordSys.height - height, width, height };
+      return { type: "rect", shape, style: { fill: look.palette.ink, opacity: 0.6 } };
+    },
   };
 }
 
@@ -654,8 +713,18 @@ export function tooltipOf(series: ShownSeries, hovered: unknown): string {
     const { value, remark } = pointWords(series, line, point);
     return `${dot(color)} ${escaped(line.name)} <b>${escaped(value)}</b>${escaped(remark)}`;
   });
-  const here = (series.marks ?? []).filter(({ x }) => x === first.point[0]).map(({ label }) => `▼ ${escaped(label)}`);
+  const here = marksAt(series, first.line, first.point).map(escaped);
   return [...placeWords(series, first.point[0]).map(escaped), ...lines, ...here].join("<br>");
+}
+
+/** The marks of a point: those at its position, or, where they are many, those since the point before. */
+export function marksAt(series: ShownSeries, { points }: ShownLine, point: [number, number]): string[] {
+  const { marks = [] } = series;
+  const before = points[points.indexOf(point) - 1]?.[0] ?? -Infinity;
+  const isSince = (x: number) => x > before && x <= point[0];
+  const here = marks.filter(({ x }) => (isMarkedByStrokes(series) ? isSince(x) : x === point[0]));
+  const named = here.slice(0, MARKS_READ).map(({ label }) => `▼ ${label}`);
+  return here.length > named.length ? [...named, othersWords(here.length - named.length)] : named;
 }
 
 /** Where on the x axis a point is, and what else is known of all points there. */

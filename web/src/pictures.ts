@@ -6,6 +6,7 @@
 import { quotientOf } from "./compare";
 import type { Labeled, Series } from "./Document";
 import { seriesOf } from "./proof";
+import { canBeDashed } from "./shown";
 import type { Picture, ShownLine, ShownSeries } from "./shown";
 
 export interface Named {
@@ -38,7 +39,7 @@ export function colored(series: ShownSeries): ShownSeries {
   const { lines, shape } = series;
   const meanings = lines.map(({ name }) => (/\bread/i.test(name) ? 0 : /\bwrit/i.test(name) ? 1 : null));
   const count = (meaning: number | null) => meanings.filter((other) => other === meaning).length;
-  const most = shape === "line" ? ALIKE_MAX : 1;
+  const most = shape === "line" && canBeDashed(series) ? ALIKE_MAX : 1;
   const isClear =
     !meanings.includes(null) &&
     [0, 1].every((meaning) => count(meaning) <= most) &&
@@ -46,9 +47,12 @@ export function colored(series: ShownSeries): ShownSeries {
   // Gray references use up no color.
   const isReference = ({ tones }: ShownLine) => tones?.every((tone) => tone === "reference") ?? false;
   const placeOf = (index: number) => index - lines.slice(0, index).filter(isReference).length;
-  const hues = lines.map(({ member }, index) => member ?? (isClear ? (meanings[index] ?? index) : placeOf(index)));
+  const ofMembers = new Set(lines.map(({ member }) => member));
+  const isByMember = !ofMembers.has(undefined) && (canBeDashed(series) || ofMembers.size === lines.length);
+  const hueOf = (index: number) => (isClear ? (meanings[index] ?? index) : placeOf(index));
+  const hues = lines.map(({ member }, index) => (isByMember ? member : undefined) ?? hueOf(index));
   const dashOf = (index: number) =>
-    isClear || lines[index]?.member !== undefined
+    isClear || isByMember
       ? hues.slice(0, index).filter((hue) => hue === hues[index]).length
       : index;
   return {
@@ -72,7 +76,8 @@ function gathered(members: Labeled[]): Picture[] {
 /** The pictures that prove the answer, then all others. */
 export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[]; more: Picture[] } {
   const chosen = leadOf(members);
-  const keys = pictures.some(({ key }) => chosen.includes(key)) ? chosen : pictures.slice(0, 1).map(({ key }) => key);
+  const isThere = chosen?.length === 0 || pictures.some(({ key }) => chosen?.includes(key));
+  const keys = (isThere && chosen) || pictures.slice(0, 1).map(({ key }) => key);
   return {
     lead: pictures.filter(({ key }) => keys.includes(key)),
     more: pictures.filter(({ key }) => !keys.includes(key)),
@@ -81,17 +86,21 @@ export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[
 
 /** The series of a procedure that answer its question, where the document does not name one. */
 const LEADS: Record<string, string[]> = {
-  check: ["metric_bars"],
-  recondition: ["before_and_after"],
+  recondition: ["before_and_after", "metric_bars"],
   surface: ["curve", "access_by_offset"],
   age: ["used_vs_new"],
   model: ["read_by_length", "read_residuals", "write_by_length", "write_residuals"],
   trim: ["worth"],
 };
 
-function leadOf([first]: Labeled[]): string[] {
-  if (!first) return [];
-  const { procedure, overview, series, summary } = first.document;
+function leadOf([first]: Labeled[]): string[] | null {
+  if (!first) return null;
+  const { procedure, overview, series, summary, tables } = first.document;
+  // Speeds that TRIM does not change prove less than the steps.
+  if (procedure === "trim" && tables["worth"]?.some(({ ratio_low: low, ratio_high: high }) => !(Number(low) > 1 || Number(high) < 1)))
+    return [];
+  // A check names the drop on which its cause rests.
+  if (procedure === "check") return ["metric_bars", ...(overview.series === undefined ? [] : [overview.series])];
   if (LEADS[procedure]) return LEADS[procedure];
   if (overview.series !== undefined) {
     // A sweep has a map for each kind of I/O, and they belong together.
@@ -99,7 +108,7 @@ function leadOf([first]: Labeled[]): string[] {
     return maps.includes(overview.series) ? maps : [overview.series];
   }
   const named = Object.keys(series).filter((key) => summary.includes(key));
-  return named.slice(0, 1);
+  return named.length > 0 ? named.slice(0, 1) : null;
 }
 
 function together(key: string, all: Named[]): Picture[] {

@@ -16,7 +16,6 @@ import {
   OWN_REFERENCE,
   ratioWords,
   REFERENCES,
-  stallWords,
   WORDS,
 } from "./wording";
 
@@ -38,7 +37,6 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
     all["bandwidth"] = withIntervals(all["bandwidth"], "bytes_per_s", rowOf);
   }
   if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
-  if (procedure === "fill" && all["files"]) all["files"] = withStalls(all["files"], document);
   if (procedure === "surface") {
     const ends: [number, number] = [0, document.target.capacity_bytes];
     for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], ends, link: "address" };
@@ -48,7 +46,11 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
       if (series.shape === "heat") all[key] = withLatencies(key, series, document);
   if (procedure === "compare" && all["speeds"]) all["speeds"] = withDifferences(all["speeds"], document);
   const made =
-    procedure === "check" ? metricBars(document) : procedure === "recondition" ? beforeAndAfter(document) : null;
+    procedure === "check"
+      ? metricBars(document)
+      : procedure === "recondition"
+        ? (beforeAndAfter(document) ?? metricBars(document))
+        : null;
   const latencies = procedure === "bench" ? latenciesOf(document) : null;
   return { ...made, ...all, ...latencies };
 }
@@ -280,17 +282,6 @@ function withLatencies(key: string, series: ShownSeries, { tables }: Document): 
     });
   };
   return { ...series, details };
-}
-
-/** Every stall at its file; the series itself marks only the longest ones. */
-function withStalls(series: ShownSeries, { tables }: Document): ShownSeries {
-  const marks = (tables["stalls"] ?? []).flatMap((row) => {
-    const [file, duration] = [numberOf(row, "file"), numberOf(row, "duration_ns")];
-    return file === null || duration === null ? [] : [{ x: file, duration }];
-  });
-  if (marks.length <= (series.marks ?? []).length) return series;
-  const longest = marks.toSorted((one, other) => other.duration - one.duration);
-  return { ...series, marks: longest.map(({ x, duration }) => ({ x, label: stallWords(spell(duration, "ns")) })) };
 }
 
 /** What is measured and what is fitted to it have one color: `random, fitted` and `random, measured`. */

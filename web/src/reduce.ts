@@ -88,6 +88,23 @@ export function endsOf({ lines }: ShownSeries, along: "x" | "y"): [number, numbe
   return [Math.min(...ends.map(([low]) => low)), Math.max(...ends.map(([, high]) => high))];
 }
 
+/** The lowest and the highest value in a window, with the points beside it that lines come from and go to. */
+export function heightsIn({ lines }: ShownSeries, [from, to]: [number, number]): [number, number] | null {
+  let [low, high] = [Infinity, -Infinity];
+  for (const line of lines) {
+    const { x, y, isSorted } = columnsOf(line);
+    const start = isSorted ? Math.max(firstAt(x, from) - 1, 0) : 0;
+    const end = isSorted ? Math.min(firstAt(x, to, true) + 1, x.length) : x.length;
+    for (let at = start; at < end; at++) {
+      if (!isSorted && ((x[at] as number) < from || (x[at] as number) > to)) continue;
+      const value = y[at] as number;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+  }
+  return low <= high ? [low, high] : null;
+}
+
 /** Whether a frame of the series has fewer points than the series. */
 export function isReduced({ lines }: ShownSeries): boolean {
   return lines.some((line) => countOf(line) > POINTS_MAX);

@@ -34,6 +34,14 @@ export interface ShownLine extends Line {
   indices?: number[];
 }
 
+/** Dashes of longer lines would look like noise. */
+const DASHED_MAX = 150;
+
+/** Whether lines of one color can be told apart by their dashes. */
+export function canBeDashed({ lines, isSmooth = false }: ShownSeries): boolean {
+  return isSmooth || lines.every(({ points, coordinates }) => (coordinates?.x ?? points).length <= DASHED_MAX);
+}
+
 export interface Level {
   from: number;
   to: number;

@@ -33,6 +33,7 @@ export const WORDS = {
   noAnswers: "This run gave no answers.",
   answers: "Answers",
   overview: "Overview",
+  backUp: "Back up first",
   fix: "Fix it",
   decide: "To decide",
   evidence: "Evidence",
@@ -55,6 +56,9 @@ export const WORDS = {
   now: "now",
   whenNew: "when new",
   marks: "marks",
+  spans: "range of a knee",
+  slower: "slower",
+  unclear: "change unclear",
   beforeAndAfter: "Before and after each step, as a share of new",
   latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
@@ -90,6 +94,7 @@ export const NAMES: Record<string, string> = {
   token_bucket_ios: "burst credits",
   map_cache_bytes: "mapping table",
   trim: "TRIM takes effect",
+  null: "no drive (the limit of likenew)",
   crc_errors: "CRC errors",
   inode_age_s_p50: "file age p50",
   inode_age_s_p90: "file age p90",
@@ -109,6 +114,11 @@ export function rowsWords(count: number): string {
 
 export function firstRowsWords(shown: number, all: number): string {
   return `The first ${shown} of ${all} rows.`;
+}
+
+export function paperRowsWords(shown: number, all: number): string {
+  const left = all - shown;
+  return `The first ${shown} of ${all} rows. The other ${left} are on this page on a screen, and in the JSON.`;
 }
 
 export function madeByWords(version: string): string {
@@ -135,10 +145,6 @@ export function saveOf(title: string, format: string): string {
 /** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`. */
 export function barWords(value: string, share: string, reference: string): string {
   return `${value} · ${share} of ${reference}`;
-}
-
-export function stallWords(duration: string): string {
-  return `stalled ${duration}`;
 }
 
 /** A value with what it gained or lost. */

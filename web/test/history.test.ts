@@ -107,7 +107,7 @@ test("a date on which metrics changed has one mark, that of the largest change f
   expect(markWords([{ name: "a", ratio: 0.5 }, { name: "b", ratio: 3 }])).toBe("2 metrics changed");
 });
 
-test("many dates have a triangle each, whichever line has a point there", () => {
+test("many dates have a stroke each on the axis, which hides no line", () => {
   const values = { sequential_read: [...Array(8).fill(null), 1, 1], random_read: Array.from({ length: 10 }, (_, at) => 1 + at) };
   const { checks } = drive(values);
   const changes = checks.slice(1, 8).map(({ started_at }) => ({ since: started_at, ratio: 1.5, ratio_low: 1.4, ratio_high: 1.6 }));
@@ -115,8 +115,9 @@ test("many dates have a triangle each, whichever line has a point there", () => 
   const look = { palette: LIGHT, logarithmic: false, width: 800 };
   const frame = { window: null, width: 800, height: 236, logarithmic: { x: false, y: false } };
   const layers = layersOf(series, series, look, drawingOf(series, look), frame) as { name: string; data: unknown[] }[];
-  expect(layers.at(-1)).toMatchObject({ name: "marks", symbol: "triangle" });
+  expect(layers.at(-1)).toMatchObject({ name: "marks", type: "custom" });
   expect(layers.at(-1)?.data).toHaveLength(7);
+  expect(drawingOf(series, look).legend.option).toMatchObject({ data: expect.arrayContaining([expect.objectContaining({ name: "marks" })]) });
 });
 
 test("one metric alone has its intervals and what it was compared with", () => {

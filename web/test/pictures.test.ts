@@ -2,8 +2,8 @@ import { expect, test } from "vitest";
 
 import type { Series } from "../src/Document";
 import { columnsOf } from "../src/heat";
-import { canBeLogarithmic } from "../src/picture";
-import { picturesOf } from "../src/pictures";
+import { canBeLogarithmic, drawingOf, frameOf, LIGHT } from "../src/picture";
+import { picturesOf, split } from "../src/pictures";
 import { placeOf, stepped, wordsAt } from "../src/steps";
 import { labeled, small } from "./documents";
 
@@ -111,4 +111,65 @@ test("arrow keys step from point to point and say where they are", () => {
   expect(placeOf(lines, below)).toEqual({ seriesIndex: 1, dataIndex: 0 });
   expect(wordsAt(lines, below)).toBe("8, 1 MiB: 50.0 MB/s (40.0–60.0 MB/s)");
   expect(stepped({ ...series, lines: [] }, null, "ArrowRight")).toBeNull();
+});
+
+const LOOK = { palette: LIGHT, logarithmic: false, width: 800 };
+
+/** The axes of a chart of one line in a window. */
+function axesOf(points: [number, number][], window: [number, number] | null, x = { label: "written", unit: "bytes" }) {
+  const y = { label: "speed", unit: "bytes/s" };
+  const series: Series = { title: "One", shape: "line", x, y, lines: [{ name: "write", points }] };
+  const frame = { window, width: 700, height: 236, logarithmic: { x: false, y: false } };
+  const { xAxis, yAxis } = frameOf(series, series, LOOK, drawingOf(series, LOOK), frame);
+  return { x: xAxis as { axisLabel: { formatter: (value: number) => string } }, y: yAxis as { min: number | null; max: number | null } };
+}
+
+test("the y axis fits what a window shows, and does not blow up noise", () => {
+  const points = Array.from({ length: 100 }, (_, at): [number, number] => [at, at < 10 ? 550e6 : 420e6 + (at % 2) * 4e6]);
+  expect(axesOf(points, null).y).toMatchObject({ min: null, max: null });
+  const { min, max } = axesOf(points, [40, 60]).y;
+  expect(min).toBeGreaterThan(300);
+  expect(max).toBeLessThan(550);
+  expect(max! - min!, "1% of noise is no fall").toBeGreaterThan(80);
+  const rising = Array.from({ length: 100 }, (_, at): [number, number] => [at, at * 1e6]);
+  expect(axesOf(rising, [10, 20]).y).toMatchObject({ min: 6, max: 24 });
+  expect(axesOf(rising, [0, 20]).y).toMatchObject({ min: 0, max: 25 });
+});
+
+test("the end of an axis has a number only if that is round, and thousands have commas", () => {
+  const { formatter } = axesOf([[0, 1e6], [465.7 * 1024 ** 3, 1e6]], null).x.axisLabel;
+  expect([0, 400, 465.7].map(formatter)).toEqual(["0 GiB", "400 GiB", ""]);
+  const files = axesOf([[0, 1e6], [1000, 1e6]], null, { label: "file", unit: "" }).x.axisLabel;
+  expect([800, 1000].map(files.formatter)).toEqual(["800", "1,000"]);
+});
+
+test("keys look like what they name, and marks and areas have keys", () => {
+  const line = (name: string, hue: number, dash: number) => ({ name, points: [[0, 1], [1, 2]] as [number, number][], hue, dash });
+  const [x, y] = [{ label: "written", unit: "bytes" }, { label: "speed", unit: "bytes/s" }];
+  const marks = Array.from({ length: 9 }, (_, at) => ({ x: at / 9, label: "stalled 1 s" }));
+  const lines = [line("one", 1, 0), line("other", 1, 1)];
+  const series = { title: "One", shape: "line" as const, x, y, lines, marks, mark_name: "stall", spans: [[0, 1]] as [number, number][] };
+  const { data } = drawingOf(series, LOOK).legend.option as { data: { name: string; icon: string }[] };
+  expect(data.map(({ name }) => name)).toEqual(["one", "other", "stall", "range of a knee"]);
+  expect(new Set(data.map(({ icon }) => icon)).size).toBe(4);
+});
+
+test("long lines of one color would be one line, so they have colors of their own", () => {
+  const points = Array.from({ length: 200 }, (_, at): [number, number] => [at, at]);
+  const names = ["sequential write", "sequential read", "random write", "random read"];
+  const [x, y] = [{ label: "pass", unit: "" }, { label: "speed", unit: "bytes/s" }];
+  const series: Series = { title: "One", shape: "line", x, y, lines: names.map((name) => ({ name, points })) };
+  const hues = picturesOf([small("one", {}, { one: series })])[0]?.series.lines.map(({ hue }) => hue);
+  expect(new Set(hues).size).toBe(4);
+});
+
+test("a check leads with the drop on which its cause rests, and TRIM without gain with no chart", () => {
+  const check = labeled("one", "check-slow");
+  check.document.overview.series = "writes";
+  expect(split([check], picturesOf([check])).lead.map(({ key }) => key)).toEqual(["metric_bars", "writes"]);
+  const trim = labeled("one", "trim-works");
+  const lead = () => split([trim], picturesOf([trim])).lead.map(({ key }) => key);
+  expect(lead()).toEqual(["worth"]);
+  Object.assign(trim.document.tables["worth"]![0]!, { ratio_low: 0.98, ratio_high: 1.03 });
+  expect(lead()).toEqual([]);
 });

@@ -111,14 +111,6 @@ test("a cell of a sweep leads to its latencies", () => {
   expect(heat.details!("3 KiB", "1")).toEqual([]);
 });
 
-test("every stall of a fill is marked", () => {
-  const document = example("fill-used");
-  const stalls = document.tables["stalls"]!;
-  document.series["files"]!.marks = [];
-  expect(seriesOf(document)["files"]!.marks).toHaveLength(stalls.length);
-  expect(seriesOf(document)["files"]!.marks![0]!.label).toMatch(/^stalled .*s$/);
-});
-
 test("the latencies of a benchmark are drawn as far as its table has them", () => {
   const { latencies_of_tests: latencies } = seriesOf(example("bench-new"));
   const [row] = example("bench-new").tables["results"]!;
