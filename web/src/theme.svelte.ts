@@ -1,5 +1,7 @@
 /** Whether the page is dark: like the reader's system, but never when printed. */
 
+import { flushSync } from "svelte";
+
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const print = window.matchMedia("print");
 
@@ -9,13 +11,15 @@ class Theme {
   paper = $state(false);
 
   constructor() {
-    const update = () => {
-      this.paper = print.matches;
-      this.dark = dark.matches && !print.matches;
+    const lay = (paper: boolean) => {
+      this.paper = paper;
+      this.dark = dark.matches && !paper;
     };
-    dark.addEventListener("change", update);
-    print.addEventListener("change", update);
-    update();
+    // Paper takes what is on the page when the event ends.
+    window.addEventListener("beforeprint", () => flushSync(() => lay(true)));
+    window.addEventListener("afterprint", () => lay(print.matches));
+    for (const query of [dark, print]) query.addEventListener("change", () => lay(print.matches));
+    lay(print.matches);
   }
 }
 
