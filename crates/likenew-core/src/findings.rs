@@ -147,6 +147,9 @@ pub struct Series {
     /// The marks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
+    /// What a mark is, as a legend names it where marks are too many for their labels; empty where they are few.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mark_name: String,
 }
 
 impl Series {
@@ -161,6 +164,7 @@ impl Series {
             categories: Vec::new(),
             lines: Vec::new(),
             marks: Vec::new(),
+            mark_name: String::new(),
         }
     }
 
@@ -189,6 +193,13 @@ impl Series {
     #[must_use]
     pub fn marks(mut self, marks: impl IntoIterator<Item = Mark>) -> Self {
         self.marks.extend(marks);
+        self
+    }
+
+    /// Sets what a mark is.
+    #[must_use]
+    pub fn mark_name(mut self, name: impl Into<String>) -> Self {
+        self.mark_name = name.into();
         self
     }
 }

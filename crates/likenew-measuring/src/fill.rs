@@ -308,7 +308,9 @@ impl Fill {
         findings.tables.insert("stalls".into(), stalls.collect());
         if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
             let noun = unit.noun();
-            findings.series.insert(format!("{noun}s"), pass::speeds_series(passes, read, unit, each));
+            findings
+                .series
+                .insert(format!("{noun}s"), pass::speeds_series(passes, read, unit, each, self.options.from));
             findings.series.insert("slowest".into(), pass::slowest_series(passes, read, unit, each));
             self.add_overview(&mut findings, passes, read);
         }
@@ -329,7 +331,7 @@ impl Fill {
     /// The answers for the last pass, with the first one beside it. Most important first: problems, then the
     /// speed.
     fn answers(&self, passes: &[Pass<'_>], read: Option<&Pass<'_>>, evidence: &Evidence) -> Vec<Answer> {
-        let (unit, each) = (self.unit(), self.part_bytes());
+        let each = self.part_bytes();
         let even = |pass: &Pass<'_>, subject| {
             let speeds = pass.speeds(each);
             (!speeds.is_empty()).then(|| evenness(&speeds, subject, self, evidence))
@@ -344,7 +346,7 @@ impl Fill {
         }
         answers.extend(even(last, Subject::Writes));
         if !last.speeds(each).is_empty() {
-            answers.push(stalls_answer(last, unit, self.options.stall, evidence));
+            answers.push(stalls_answer(last, self, evidence));
         }
         answers.extend(read.and_then(|read| even(read, Subject::Reads)));
         let speeds = last.speeds(each);

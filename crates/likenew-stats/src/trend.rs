@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF as _, Normal};
 use statrs::function::factorial::ln_binomial;
 
 use super::interval::{CONFIDENCE_95, Interval};
-use super::summary::{mean, median, quantile_of_sorted, refuse_nan, sorted};
+use super::summary::{mean, median, quantile, quantile_of_sorted, refuse_nan, sorted};
 
 /// A straight line through a series, and whether there is a trend at all.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -278,6 +278,24 @@ pub fn speed_pattern(values: &[f64]) -> Option<SpeedPattern> {
     })
 }
 
+/// Ratio of the levels around a fall, at least. Chosen: above the scatter of files, below the smallest SLC cache's gain.
+const FALL_MIN: f64 = 1.15;
+
+/// The fall of a series from a first level to a lower one on which it stays, however short the first one is: nine of
+/// ten values before it are above 19 of 20 after it, and a line explains less of it than the step. `None` of other
+/// series and below [`VALUES_MIN`] values.
+///
+/// # Panics
+/// When a value is not a finite number.
+pub fn fall(values: &[f64]) -> Option<Step> {
+    let line = trend(values)?;
+    let step = step(values);
+    let (first, rest) = values.split_at(step.at);
+    let by_step = deviations(values, &|index| if index < step.at { step.before } else { step.after });
+    let is_apart = quantile(first, 0.1)? > quantile(rest, 0.95)? && step.before >= FALL_MIN * step.after;
+    (is_apart && by_step < deviations(values, &|index| line.at(index))).then_some(step)
+}
+
 /// The sum of absolute deviations from a fit.
 fn deviations(values: &[f64], fit: &dyn Fn(usize) -> f64) -> f64 {
     values.iter().enumerate().map(|(index, value)| (value - fit(index)).abs()).sum()
@@ -316,6 +334,22 @@ mod tests {
         let line = trend(&values).unwrap();
         assert!((line.slope + 2.5).abs() < 1e-9 && (line.start - 200.0).abs() < 1e-9, "{line:?}");
         assert!((line.at(39) - 102.5).abs() < 1e-9 && line.p_value < 1e-6);
+    }
+
+    #[test]
+    fn a_fall_is_found_however_short_the_first_level_is() {
+        let scatter = |index: usize| 1.0 + 0.03 * ((index * 7919 % 101) as f64 / 101.0 - 0.5);
+        let series =
+            |of: &dyn Fn(usize) -> f64| -> Vec<f64> { (0..400).map(|at| scatter(at) * of(at)).collect() };
+        for end in [4, 30, 390] {
+            let found = fall(&series(&|at| if at < end { 550.0 } else { 420.0 })).unwrap();
+            assert_eq!(found.at, end);
+            assert!((found.before / 550.0 - 1.0).abs() < 0.02 && (found.after / 420.0 - 1.0).abs() < 0.02);
+        }
+        assert_eq!(fall(&series(&|at| if at < 30 { 420.0 } else { 550.0 })), None, "a rise");
+        assert_eq!(fall(&series(&|at| 550.0 - at as f64)), None, "a slope");
+        assert_eq!(fall(&series(&|at| if at % 40 < 25 { 75.0 } else { 6.0 })), None, "slow regions");
+        assert_eq!(fall(&series(&|_| 420.0)), None, "one level");
     }
 
     #[test]

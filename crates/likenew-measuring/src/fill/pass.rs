@@ -12,7 +12,7 @@ use likenew_stats::bimodality::{Modality, bimodality};
 use likenew_stats::interval::{CONFIDENCE_95, Interval, window_interval};
 use likenew_stats::stalls::{Rule, Stall, Total, Wait, stalls};
 use likenew_stats::summary::{maximum, mean, median, minimum, quantile};
-use likenew_stats::trend::{SpeedPattern, speed_pattern};
+use likenew_stats::trend::{SpeedPattern, Step, fall, speed_pattern};
 
 use super::wording::{self, Scatter, Settled, Stalled, Subject, TableRow};
 use super::{Fill, Repeat, Unit, change, is_steady};
@@ -128,8 +128,9 @@ pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> A
 /// high that it says nothing.
 const BOUND_FROM_GIGABYTES: f64 = 10.0;
 
-/// The stalls of a pass.
-pub(super) fn stalls_answer(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence: &Evidence) -> Answer {
+/// The stalls of a pass; no problem where all of them are behind a full cache.
+pub(super) fn stalls_answer(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Answer {
+    let (unit, least) = (fill.unit(), fill.options.stall);
     let total = Total::sum(&pass.stalls(), CONFIDENCE_95);
     let gigabytes = pass.bytes() as f64 / 1e9;
     let Interval { low, high } = total.count_interval;
@@ -153,6 +154,10 @@ pub(super) fn stalls_answer(pass: &Pass<'_>, unit: Unit, least: Nanos, evidence:
         longest_in: at,
         longest_at: Size(longest.position),
     };
+    let is_behind = |from: u64| pass.stalls().iter().all(|stall| stall.position >= from);
+    if behind_cache(pass, fill, evidence).is_some_and(is_behind) {
+        return wording::stalled_behind_cache(unit, &stalled);
+    }
     wording::find_cause(evidence).into_iter().fold(wording::stalled(unit, &stalled), Answer::action)
 }
 
@@ -220,6 +225,21 @@ impl<'a> Part<'a> {
 
 /// Start and end of a slope are this share of the list, each: one in so many, at least one.
 const END_SHARE: usize = 10;
+/// A faster start of a larger share of the drive is no cache. Chosen: cells of four bits that hold one are a quarter of it, those of
+/// three a third, and there is a margin.
+const CACHE_SHARE_MAX: f64 = 0.45;
+/// Whether so many bytes that were written faster than the rest can have gone into a cache.
+fn may_be_cache(fast_bytes: u64, evidence: &Evidence) -> bool {
+    fast_bytes as f64 <= CACHE_SHARE_MAX * evidence.geometry.capacity as f64
+}
+
+/// The offset from which a pass may have written behind a full cache: it fills somewhere in the last of the fast parts.
+pub(super) fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) -> Option<u64> {
+    let fast = fall(&pass.speeds(fill.part_bytes()))?.at as u64;
+    let is_cache = may_be_cache(fast * fill.part_bytes(), evidence);
+    is_cache.then_some(fill.options.from + (fast - 1) * fill.part_bytes())
+}
+
 /// A fitted line goes through both ends when it misses neither median by more than this share; our choice.
 const LINE_MISS_MAX: f64 = 0.1;
 
@@ -235,6 +255,8 @@ pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
 /// The pattern of a list of speeds, which holds at least one.
 pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: &Evidence) -> Answer {
     let unit = fill.unit();
+    let fall = fall(speeds).filter(|_| subject != Subject::Reads);
+    let (before, speeds) = speeds.split_at(fall.map_or(0, |fall| fall.at));
     let of = |metric: Option<f64>| metric.expect("there is a speed");
     let rate = |metric: Option<f64>| Rate(of(metric));
     let scatter = Scatter {
@@ -245,8 +267,20 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
         slowest: rate(minimum(speeds)),
         fastest: rate(maximum(speeds)),
     };
-    let answer =
-        form(speeds, subject, fill, evidence, &scatter).with_evidence(wording::scatter(unit, &scatter));
+    let answer = match fall {
+        Some(Step { before: fast, after, .. }) => {
+            let fast_bytes = before.len() as u64 * fill.part_bytes();
+            wording::drops(
+                subject,
+                Rate(fast),
+                Size(fast_bytes),
+                Rate(after),
+                may_be_cache(fast_bytes, evidence),
+            )
+        }
+        None => form(speeds, subject, fill, evidence, &scatter),
+    };
+    let answer = answer.with_evidence(wording::scatter(unit, &scatter, fall.is_some()));
     // Neighboring files depend on each other, so the interval is that of the mean of such a series.
     let level = Estimate { value: of(mean(speeds)), interval: level_interval(speeds) }.not_negative();
     match level.interval.or_else(|| window_interval(speeds, CONFIDENCE_95)) {
@@ -300,12 +334,10 @@ fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) 
     recondition.into_iter().fold(answer, Answer::action)
 }
 
-/// More marks than this make a chart unreadable; the table has all stalls.
-const MARKS_MAX: usize = 20;
-
+/// At the end of each part, in bytes from the start of the pass.
 fn points(pass: &Pass<'_>, each: u64, of: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
     let whole = pass.parts.iter().filter(|part| part.bytes == each);
-    whole.map(|part| [part.number as f64, of(part)]).collect()
+    whole.map(|part| [(part.number as u64 * each) as f64, of(part)]).collect()
 }
 
 fn name(pass: &Pass<'_>, of: usize, op: &str) -> String {
@@ -320,40 +352,40 @@ fn shown_passes<'p, 'a>(passes: &'p [Pass<'a>], read: Option<&'p Pass<'a>>) -> V
     written.chain(read.map(|pass| ("read back".to_owned(), pass))).collect()
 }
 
-/// Speed by file or part, with the stalls of the last pass as marks.
-pub(super) fn speeds_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
-    let noun = unit.noun();
-    let mut stalls: Vec<_> = passes
-        .last()
-        .into_iter()
-        .flat_map(|pass| &pass.parts)
-        .flat_map(|part| part.stalls.iter().map(move |stall| (part.number, stall.duration_ns)))
-        .collect();
-    stalls.sort_by_key(|(_, duration_ns)| std::cmp::Reverse(*duration_ns));
-    let marks = stalls.into_iter().take(MARKS_MAX).map(|(number, duration_ns)| Mark {
-        x: number as f64,
-        label: wording::stall_mark(Nanos(duration_ns)),
+/// Speed by bytes written, with the stalls of the last pass as marks. `from`: the offset of the first byte.
+pub(super) fn speeds_series(
+    passes: &[Pass<'_>],
+    read: Option<&Pass<'_>>,
+    unit: Unit,
+    each: u64,
+    from: u64,
+) -> Series {
+    let mut stalls = passes.last().map(Pass::stalls).unwrap_or_default();
+    stalls.sort_by_key(|stall| std::cmp::Reverse(stall.duration_ns));
+    let marks = stalls.into_iter().map(|stall| Mark {
+        x: stall.position.saturating_sub(from) as f64,
+        label: wording::stall_mark(Nanos(stall.duration_ns)),
     });
     let lines = shown_passes(passes, read);
-    Series::new(wording::speeds_title(unit), Shape::Line, axis(noun, ""), speed())
+    Series::new(wording::speeds_title(unit), Shape::Line, axis("written", "bytes"), speed())
         .lines(
             lines
                 .into_iter()
                 .map(|(name, pass)| Line::new(name, points(pass, each, |part| part.bytes_per_s))),
         )
         .marks(marks)
+        .mark_name(wording::STALL)
 }
 
 /// The slowest I/O of each file or part.
 pub(super) fn slowest_series(passes: &[Pass<'_>], read: Option<&Pass<'_>>, unit: Unit, each: u64) -> Series {
-    let noun = unit.noun();
     let longest = |part: &Part<'_>| part.segment.latencies().max().0 as f64;
     let lines = shown_passes(passes, read);
     Series::new(
         wording::slowest_title(unit),
         Shape::Scatter,
-        axis(noun, ""),
-        axis(wording::SLOWEST_AXIS, "ns"),
+        axis("written", "bytes"),
+        axis(wording::SLOWEST_AXIS, "ns").logarithmic(),
     )
     .lines(lines.into_iter().map(|(name, pass)| Line::new(name, points(pass, each, longest))))
 }

@@ -99,6 +99,18 @@ pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
         .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.")
 }
 
+/// `fast` for `bytes`, then `rest`.
+pub(super) fn drops(subject: Subject, fast: Rate, bytes: Size, rest: Rate, may_be_cache: bool) -> Answer {
+    if may_be_cache {
+        let answer = subject.info(format!("{fast} into a cache of {bytes}, then {rest}"));
+        return answer.with_evidence(
+            "Flash drives write to an SLC cache first, by design. Heat and used-up burst credits can look alike; check tells \
+             them apart.",
+        );
+    }
+    subject.info(format!("{fast} for the first {bytes}, then {rest}"))
+}
+
 /// `first` and `last`: medians of the first and the last tenth.
 pub(super) fn rises(subject: Subject, first: Rate, last: Rate, is_even: bool) -> Answer {
     let text = match subject {
@@ -170,14 +182,16 @@ pub(super) struct Scatter {
     pub(super) fastest: Rate,
 }
 
-pub(super) fn scatter(unit: Unit, of: &Scatter) -> String {
+/// `after_drop`: they are those that follow faster ones.
+pub(super) fn scatter(unit: Unit, of: &Scatter, after_drop: bool) -> String {
     let Scatter { number, median, low, high, slowest, fastest } = of;
+    let number = count(*number as u64, unit.noun());
+    let [the, after] = if after_drop { ["the ", " after that"] } else { ["", ""] };
     if fastest.0 <= median.0 * (1.0 + ALIKE) && slowest.0 >= median.0 * (1.0 - ALIKE) {
-        return format!("All {} are within 1% of {median}.", count(*number as u64, unit.noun()));
+        return format!("All {number}{after} are within 1% of {median}.");
     }
     format!(
-        "The median of {} is {median}; 90% of them run at {}, the slowest at {slowest}.",
-        count(*number as u64, unit.noun()),
+        "The median of {the}{number}{after} is {median}; 90% of them run at {}, the slowest at {slowest}.",
         range(low, high)
     )
 }
@@ -265,14 +279,29 @@ pub(super) struct Stalled {
 }
 
 pub(super) fn stalled(unit: Unit, of: &Stalled) -> Answer {
+    place_stalls(unit, of, Answer::problem("stalls", "Stalls", stalls_text(of)))
+}
+
+/// All of them after the bytes that a cache takes.
+pub(super) fn stalled_behind_cache(unit: Unit, of: &Stalled) -> Answer {
+    let text = format!("{}, all behind the full cache", stalls_text(of));
+    let answer = Answer::info("stalls", "Stalls", text)
+        .with_evidence("A drive empties its full cache while it writes, and new writes wait for that.");
+    place_stalls(unit, of, answer)
+}
+
+fn stalls_text(of: &Stalled) -> String {
     let (number, total, longest) = (Number(of.number as f64), of.total, of.longest);
-    let text = if of.may_be_more {
+    if of.may_be_more {
         format!("at least {number} ({total} in total, the longest {longest})")
     } else {
         format!("{number} ({total} in total, the longest {longest})")
-    };
+    }
+}
+
+fn place_stalls(unit: Unit, of: &Stalled, answer: Answer) -> Answer {
     let Interval { low, high } = of.per_gigabyte_interval;
-    Answer::problem("stalls", "Stalls", text)
+    answer
         .with_evidence(format!(
             "There were {} stalls per GB.",
             with_range(Number(of.per_gigabyte), Number(low), Number(high))
@@ -343,6 +372,8 @@ pub(super) fn slowest_title(unit: Unit) -> String {
 
 pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
 pub(super) const PASSES_TITLE: &str = "Speed of each pass";
+
+pub(super) const STALL: &str = "stall";
 
 /// The mark of a stall in a chart.
 pub(super) fn stall_mark(duration: Nanos) -> String {

@@ -63,6 +63,38 @@ fn a_disks_zones_are_no_problem() {
 }
 
 #[test]
+fn a_cache_at_the_start_is_named_with_its_size_and_no_problem() {
+    // A reserve is never filled, so the drive has more than the files.
+    let speed = |file: usize| scatter(file) * if file < 12 { 550e6 } else { 420e6 };
+    let findings = findings(400, |file| steady(speed(file)));
+    assert_eq!(
+        standing(&findings, "write_speed", " MB/s into a cache of 768 MiB, then 42"),
+        Some(Standing::Info)
+    );
+    assert!(!findings.found_problem());
+    assert!(findings.summary.starts_with("Sequential write: 55"), "{}", findings.summary);
+    let estimate = answer(&findings, "write_speed").estimate.clone().unwrap();
+    assert!(415e6 < estimate.low && estimate.high < 425e6, "that of the files after it: {estimate:?}");
+    // It is emptied while more is written, so stalls behind it are by design as well, and those before it are not.
+    let stalls_in = |stalled: usize| {
+        self::findings(400, |file| SpeedPattern {
+            bytes_per_s: speed(file),
+            pause: if file == stalled { Nanos::from_millis(600) } else { Nanos::ZERO },
+        })
+    };
+    assert_eq!(standing(&stalls_in(40), "stalls", "1 (60"), Some(Standing::Info));
+    assert_eq!(standing(&stalls_in(40), "stalls", ", all behind the full cache"), Some(Standing::Info));
+    assert_eq!(standing(&stalls_in(4), "stalls", "1 ("), Some(Standing::Problem));
+    // Of most of a drive it is no cache.
+    let long = self::findings(400, |file| steady(scatter(file) * if file < 300 { 550e6 } else { 420e6 }));
+    assert_eq!(standing(&long, "write_speed", " MB/s for the first 18.8 GiB, then 4"), Some(Standing::Info));
+    // The chart is over bytes, and a part stands at its end.
+    let points = &findings.series["files"].lines[0].points;
+    assert_eq!(points[0][0], (64 * MIB) as f64);
+    assert_eq!(findings.series["files"].x.unit, "bytes");
+}
+
+#[test]
 fn a_drive_that_recovers_while_it_is_filled_had_fallen() {
     let findings = findings(100, |file| steady(scatter(file) * (20e6 + 0.5e6 * file as f64)));
     assert_eq!(standing(&findings, "write_speed", "rises"), Some(Standing::Problem));
@@ -91,7 +123,8 @@ fn a_pause_is_found_with_its_file_and_place() {
     let duration = stall["duration_ns"].as_u64().unwrap();
     assert!((700_000_000..900_000_000).contains(&duration), "{duration}");
     assert_eq!(findings.tables["files"][7]["stalls"], 1);
-    assert_eq!(findings.series["files"].marks.len(), 1);
+    let [mark] = &findings.series["files"].marks[..] else { panic!("one stall is one mark") };
+    assert_eq!(mark.x, (32 * MIB) as f64, "where it was");
 }
 
 fn passes(files: u32, passes: Repeat, read_back: bool) -> Fill {
