@@ -34,7 +34,7 @@ fn a_counterfeit_stick_is_found_by_a_few_hundred_blocks() {
     sandbox
         .run(&["verify", "sim:fake-stick-512gb"])
         .code(10)
-        .says("it holds 14.8 GiB, not the 477 GiB it claims")
+        .says("it holds 15.9 GB, not the 512 GB it claims")
         .says("Return it");
     // A run folder gives the same result without the drive.
     let run = sandbox.runs().remove(0);

@@ -298,7 +298,13 @@ fn without_probes_everything_is_written_and_read_and_the_damage_is_exact() {
     assert_eq!(capacity(&findings, "holds_at_least_bytes"), Some(real));
     assert_eq!(capacity(&findings, "holds_at_most_bytes"), Some(real));
     assert_eq!(capacity(&findings, "wraps_at_bytes"), Some(real));
-    assert_eq!(findings.summary, "Counterfeit capacity: it holds 6 MiB, not the 16 MiB it claims.");
+    assert_eq!(findings.summary, "Counterfeit capacity: it holds 6.29 MB, not the 16.8 MB it claims.");
+    let map = &findings.series["addresses"];
+    let far = map.lines.iter().find(|line| line.name == "written to another address").unwrap();
+    let is_wrapped = |[at, label]: &[f64; 2]| at != label && (label - at) % real as f64 == 0.0;
+    assert!(far.points.iter().all(is_wrapped), "{far:?}");
+    assert_eq!(map.marks[0].x, real as f64);
+    assert_eq!(findings.overview.series.as_deref(), Some("addresses"));
     let (_, findings) = verify(&mut Stick::counterfeit(real, announced), announced, all);
     assert_eq!(capacity(&findings, "holds_at_most_bytes"), Some(real));
     let rows = &findings.tables["damage"];

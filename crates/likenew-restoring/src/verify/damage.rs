@@ -26,6 +26,9 @@ fn disjoint(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
     })
 }
 
+/// An address map has about so many points: more than a chart has pixels would say no more.
+const ADDRESS_POINTS: u64 = 1000;
+
 /// Damage found by the probes and by each pass.
 pub(super) struct DamageSummary {
     /// Damage in probes and spot checks.
@@ -87,6 +90,33 @@ impl DamageSummary {
         let listed_bytes: u64 = listed.iter().map(|range| range.end - range.start).sum();
         let most = found().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
         Unreadable { bytes: listed_bytes.max(most), ranges: listed }
+    }
+
+    /// For each kind of content, `[address read, address that this was written for]`, in bytes: what holds no other address stands at
+    /// its own.
+    pub(super) fn addresses(&self, verification: &Verification<'_>) -> Vec<(Option<Kind>, Vec<[f64; 2]>)> {
+        let layout = &verification.layout;
+        let step = (layout.span / ADDRESS_POINTS).max(layout.options.block);
+        let line = |from: u64, to: u64, label: u64| {
+            let offsets = (0..to - from).step_by(step as usize);
+            offsets.map(move |offset| [(from + offset) as f64, (label + offset) as f64])
+        };
+        let read = verification.last_read();
+        let intact = read.iter().flat_map(|(ranges, damage)| misplaced_ranges(ranges, damage));
+        let intact = intact.filter(|range| range.at == range.label);
+        let intact: Vec<[f64; 2]> =
+            intact.flat_map(|range| line(range.at, range.at + range.bytes, range.label)).collect();
+        let of_kind = |kind: Kind| {
+            let ranges = self.listed_ranges().map(|(_, range)| range).filter(|range| range.kind == kind);
+            let label = |range: &DamagedRange| match (kind, range.content.address) {
+                (Kind::Wrapped, Some(address)) => address,
+                _ => range.from,
+            };
+            let points = ranges.flat_map(|range| line(range.from, range.to, label(range))).collect();
+            (Some(kind), points)
+        };
+        let kinds = Kind::ALL.into_iter().chain([Kind::Unreadable]).map(of_kind);
+        [(None, intact)].into_iter().chain(kinds).filter(|(_, points)| !points.is_empty()).collect()
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = Row> {

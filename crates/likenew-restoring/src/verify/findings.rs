@@ -1,9 +1,9 @@
 //! The findings of a verification: whether the capacity is real, whether data reads back as it was written, the parts with their
 //! speed and damage.
 
-use likenew_core::damage::{Damage, DamagedRange};
+use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::drive::Kind as DriveKind;
-use likenew_core::findings::{Answer, Findings, Line, Overview, Series, Shape, Standing};
+use likenew_core::findings::{Answer, Findings, Line, Mark, Overview, Series, Shape, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
 use likenew_core::segment::Segment;
@@ -57,11 +57,17 @@ pub(super) fn findings(
             0 => (!speeds.is_empty()).then(|| wording::speed_table(&speeds)),
             _ => Some(wording::damage_table(&total)),
         },
-        series: (total.bytes() == 0 && !rows.is_empty()).then(|| "parts".into()),
+        series: match total.bytes() {
+            0 => (!rows.is_empty()).then(|| "parts".into()),
+            _ => Some("addresses".into()),
+        },
         ..Overview::default()
     };
     (findings.summary, findings.answers) = (summary, answers);
     add_failed_ios(evidence, &evidence.segments, &mut findings);
+    if total.bytes() > 0 {
+        findings.series.insert("addresses".into(), address_map(&found.addresses(verification), &capacity));
+    }
     if !rows.is_empty() {
         findings.series.insert("parts".into(), picture(&rows, options.passes));
     }
@@ -164,6 +170,15 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
     let lines = shown.into_iter().flat_map(|pass| [line(Op::Write, pass), line(Op::Read, pass)]);
     Series::new(wording::SPEED_TITLE, Shape::Line, axis("address", "bytes"), speed())
         .lines(lines.filter(|line| !line.points.is_empty()))
+}
+
+/// What was read at each address, and for which it was written.
+fn address_map(contents: &[(Option<Kind>, Vec<[f64; 2]>)], capacity: &Capacity) -> Series {
+    let lines = contents.iter().map(|(kind, points)| Line::new(wording::content_name(*kind), points.clone()));
+    let limit = capacity.holds_at_most_bytes;
+    let mark = limit.map(|most| Mark { x: most as f64, label: wording::REAL_CAPACITY.into() });
+    let (x, y) = (axis(wording::READ_AXIS, "bytes"), axis(wording::WRITTEN_AXIS, "bytes"));
+    Series::new(wording::ADDRESSES_TITLE, Shape::Scatter, x, y).lines(lines).marks(mark)
 }
 
 /// The headline, and every answer, most important first.

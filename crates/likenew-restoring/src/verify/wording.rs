@@ -6,7 +6,7 @@ use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Rate, Share, Size};
-use likenew_core::units::{Nanos, Number};
+use likenew_core::units::{Nanos, Number, digits};
 
 use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
 use serde::Serialize;
@@ -107,6 +107,13 @@ pub(super) fn holds_all(subject: Subject, claimed: u64, compared: u64, read_only
     (summary, Answer::good(CAPACITY, "Capacity", answer).with_evidence(how))
 }
 
+/// A capacity as drives are sold, in decimal units: `512 GB`.
+fn as_sold(bytes: u64) -> String {
+    let (size, name) = if bytes < 1_000_000_000 { (1e6, "MB") } else { (1e9, "GB") };
+    let digits = digits(bytes as f64 / size);
+    format!("{} {name}", digits.strip_suffix(".0").unwrap_or(&digits))
+}
+
 pub(super) fn counterfeit(
     subject: Subject,
     claimed: u64,
@@ -115,20 +122,21 @@ pub(super) fn counterfeit(
 ) -> (String, Answer) {
     let least = capacity.holds_at_least_bytes;
     let is_exact = least == most || capacity.wraps_at_bytes == Some(most) || capacity.device_wrap.is_some();
-    let (claimed, real, exactly) = (Size(claimed), Size(most), Number(most as f64));
+    let (claimed, real, exactly) = (as_sold(claimed), as_sold(most), Number(most as f64));
+    let in_gib = format!("{real} ({})", Size(most));
     let wraps_there = capacity.wraps_at_bytes == Some(most);
     let (summary, answer) = match (subject, is_exact) {
         (Subject::Folder, _) => (
             format!("Counterfeit capacity: the drive below this folder holds {real} at most."),
-            format!("{real} at most, on the drive below this folder"),
+            format!("{in_gib} at most, on the drive below this folder"),
         ),
         (_, true) => (
             format!("Counterfeit capacity: it holds {real}, not the {claimed} it claims."),
-            format!("{real}, not the {claimed} it claims"),
+            format!("{in_gib}, not the {claimed} it claims"),
         ),
         (_, false) => (
             format!("Counterfeit capacity: it holds {real} at most, not the {claimed} it claims."),
-            format!("{real} at most, not the {claimed} it claims"),
+            format!("{in_gib} at most, not the {claimed} it claims"),
         ),
     };
     let answer = if wraps_there { format!("{answer}; addresses wrap around there") } else { answer };
@@ -150,7 +158,7 @@ pub(super) fn counterfeit(
     let answer = if is_exact {
         answer
     } else {
-        answer.with_evidence(format!("Its real capacity is between {} and {real}.", Size(least)))
+        answer.with_evidence(format!("Its real capacity is between {} and {}.", Size(least), Size(most)))
     };
     (summary, answer.action(return_or_shrink(most)))
 }
@@ -467,6 +475,22 @@ pub(super) fn speed_table(rows: &[(Op, f64, f64, u64)]) -> OverviewTable {
 // Series
 
 pub(super) const SPEED_TITLE: &str = "Speed of each part";
+pub(super) const ADDRESSES_TITLE: &str = "Where the data read at each address was written";
+pub(super) const READ_AXIS: &str = "address read";
+pub(super) const WRITTEN_AXIS: &str = "address written";
+pub(super) const REAL_CAPACITY: &str = "real capacity";
+
+/// What an address holds; `None`: what was written there.
+pub(super) fn content_name(kind: Option<Kind>) -> &'static str {
+    match kind {
+        None => "as written",
+        Some(Kind::Wrapped) => "written to another address",
+        Some(Kind::Missing) => "zeros or ones",
+        Some(Kind::Stale) => "older data",
+        Some(Kind::Wrong) => "wrong bits",
+        Some(Kind::Unreadable) => "unreadable",
+    }
+}
 
 pub(super) fn line_name(op: Op, pass: u32, passes: u32) -> String {
     let operation = operation(op);
@@ -593,9 +617,9 @@ mod tests {
     fn a_counterfeit_is_told_with_its_real_size_first() {
         let real = 16 << 30;
         let wraps = capacity(real, Some(real), Some(real));
-        let (summary, answer) = counterfeit(Subject::Drive, 512 << 30, &wraps, real);
-        assert_eq!(summary, "Counterfeit capacity: it holds 16 GiB, not the 512 GiB it claims.");
-        assert_eq!(answer.answer, "16 GiB, not the 512 GiB it claims; addresses wrap around there");
+        let (summary, answer) = counterfeit(Subject::Drive, 512_000_000_000, &wraps, real);
+        assert_eq!(summary, "Counterfeit capacity: it holds 17.2 GB, not the 512 GB it claims.");
+        assert_eq!(answer.answer, "17.2 GB (16 GiB), not the 512 GB it claims; addresses wrap around there");
         assert_eq!(
             answer.evidence,
             [
@@ -603,8 +627,8 @@ mod tests {
             ]
         );
         let ends = capacity(15 << 30, Some(real), None);
-        let (summary, answer) = counterfeit(Subject::Drive, 512 << 30, &ends, real);
-        assert_eq!(summary, "Counterfeit capacity: it holds 16 GiB at most, not the 512 GiB it claims.");
+        let (summary, answer) = counterfeit(Subject::Drive, 512_000_000_000, &ends, real);
+        assert_eq!(summary, "Counterfeit capacity: it holds 17.2 GB at most, not the 512 GB it claims.");
         assert_eq!(answer.evidence[1], "Its real capacity is between 15 GiB and 16 GiB.");
     }
 
