@@ -55,13 +55,13 @@ impl Level {
         (Self::Direct, Op::Write),
     ];
 
-    /// What workloads and charts call it; tables have an identifier.
+    /// What workloads call it; tables have an identifier.
     pub(super) fn name(self) -> &'static str {
         ["null", "buffered", "buffered, flushed", "first buffered", "second buffered", "direct"]
             [self as usize]
     }
 
-    /// The way of its I/Os, as the first screen names it.
+    /// The way of its I/Os, as the first screen and the chart name it.
     pub(super) fn path(self) -> &'static str {
         match self {
             Self::First => "buffered, 1st read",
@@ -239,20 +239,22 @@ impl<'a> Levels<'a> {
     /// Speed from the program to the drive, on a logarithmic axis, because memory and drive differ by powers of
     /// ten; `None` if nothing was measured.
     pub(super) fn chart(&self) -> Option<Series> {
+        // I/O that goes nowhere is the limit of likenew, and no level on the way to the drive.
+        let drawn = || self.0.iter().filter(|measured| measured.level != Level::Null);
         let mut present = Level::ALL.to_vec();
-        present.retain(|level| self.0.iter().any(|measured| measured.level == *level));
+        present.retain(|level| drawn().any(|measured| measured.level == *level));
         let x = |measured: &MeasuredLevel<'_>| {
             present.iter().position(|level| *level == measured.level).expect("it is one of them") as f64
         };
         let mut lines: Vec<(String, Vec<&MeasuredLevel<'_>>)> = Vec::new();
-        for measured in &self.0 {
+        for measured in drawn() {
             let name = wording::line_name(measured.test.pattern, measured.op);
             match lines.iter_mut().find(|(known, _)| *known == name) {
                 Some((_, line)) => line.push(measured),
                 None => lines.push((name, vec![measured])),
             }
         }
-        let drawn = lines.into_iter().map(|(name, line)| {
+        let lines = lines.into_iter().map(|(name, line)| {
             let interval = |measured: &&MeasuredLevel<'_>| {
                 let Interval { low, high } = measured.speed_interval()?;
                 Some([x(measured), low, high])
@@ -263,8 +265,8 @@ impl<'a> Levels<'a> {
         (!present.is_empty()).then(|| {
             let (level, speed) = (axis(wording::LEVEL_AXIS, ""), speed().logarithmic());
             Series::new(wording::LEVELS_TITLE, Shape::Line, level, speed)
-                .categories(present.iter().map(|level| level.name()))
-                .lines(drawn)
+                .categories(present.iter().map(|level| level.path()))
+                .lines(lines)
         })
     }
 }

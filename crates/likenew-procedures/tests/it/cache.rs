@@ -105,7 +105,7 @@ fn a_usual_folder_has_ram_where_everybody_expects_it() {
     assert_eq!(findings.tables["passes"].len(), 24);
     let picture = &findings.series["levels"];
     assert!(serde_json::to_value(&picture.y).unwrap()["scale"] == "log");
-    assert_eq!((picture.categories.len(), picture.lines.len()), (6, 2));
+    assert_eq!((picture.categories.len(), picture.lines.len()), (5, 2));
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
     assert!(answer(&findings, READ).caveats[0].contains("11% of the first read"));
     assert_eq!(standing(&findings, WRITE), None);
     let picture = &findings.series["levels"];
-    assert_eq!(picture.categories, ["null", "first buffered", "second buffered", "direct"]);
+    assert_eq!(picture.categories, ["buffered, 1st read", "buffered, 2nd read", "direct"]);
 }
 
 #[test]
