@@ -11,7 +11,7 @@ use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, count, list, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, cell, count, list, number_of, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::{Cell, DIFFERENCE, Form};
@@ -303,12 +303,15 @@ fn depth_id(op: Mix) -> String {
 
 pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
     let (from, to) = (Iops(shallow.iops), Iops(enough.iops));
+    // The maps beside it show MB/s.
+    let [slow, fast] = [shallow, enough].map(|of| Rate(of.iops * form.block as f64));
     let factor = Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops));
     let depth = enough.depth;
     let answer = format!(
-        "{} gain up to QD{depth}: {} → {to} ({factor})",
+        "{} gain up to QD{depth}: {} → {to}, {} → {fast} ({factor})",
         ios(form, op),
-        from.to_string().trim_end_matches(" IOPS")
+        from.to_string().trim_end_matches(" IOPS"),
+        number_of(slow)
     );
     Answer::info(depth_id(op), depth_question(op), answer)
 }
@@ -674,7 +677,7 @@ mod tests {
         let at = |depth, iops: f64| DepthSpeed { depth, iops, ratio: Some(iops / 20_000.0) };
         assert_eq!(
             text(&depth_helps(SMALL, READ, at(1, 20_000.0), at(8, 160_000.0))),
-            "Queue depth for reads: 4 KiB random reads gain up to QD8: 20,000 → 160,000 IOPS (8.00×)."
+            "Queue depth for reads: 4 KiB random reads gain up to QD8: 20,000 → 160,000 IOPS, 81.9 → 655 MB/s (8.00×)."
         );
         assert_eq!(
             text(&depth_does_not_help(SMALL, READ, at(1, 20_000.0), at(32, 20_100.0))),
