@@ -367,13 +367,20 @@ impl Recondition {
                 StepLine { step, result, cost: None }
             }));
         }
+        let mut table = (!lines.is_empty()).then(|| wording::step_table(lines));
+        if let (true, [only]) = (finished_steps.is_empty(), checks.as_slice()) {
+            // Where nothing was done, its speeds say why.
+            let mut of = only.findings();
+            table = table.or(of.overview.table);
+            add_table(findings, "metrics", of.tables.swap_remove("metrics").into_iter().flatten());
+        }
         findings.overview = Overview {
             answers: checks.get(1).map_or_else(Vec::new, |_| {
                 let dangers = findings.answers.iter().map(|answer| &answer.id);
                 let dangers = dangers.filter(|id| id.starts_with(Answer::CAUSE_PREFIX)).cloned();
                 std::iter::once("now".to_owned()).chain(dangers).collect()
             }),
-            table: (!lines.is_empty()).then(|| wording::step_table(lines)),
+            table,
             ..Overview::default()
         };
     }
