@@ -86,7 +86,7 @@ const DASH_KEYS = [
 const STROKE_KEY = "path://M0,0h2v10h-2z";
 /** Pixels of a stroke. */
 const STROKE = { width: 1.5, height: 9 };
-/** Whoever zooms in sees at least this share of the highest value from bottom to top: less would make noise look like a change. */
+/** A zoomed chart shows at least this share of the highest value from bottom to top: less would make noise look like a change. */
 const FITTED_MIN = 0.2;
 /** Pixels of the drawing from top to bottom, and around it: the same for all charts with short numbers, so that they align. */
 export const HEIGHT = 236;
