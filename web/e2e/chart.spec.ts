@@ -86,7 +86,7 @@ test("the wheel with a key zooms, and a drag across the strip chooses a part", a
   await expect(card.getByRole("button", { name: "Show all" })).toHaveCount(0);
   // The handle of the right end, moved to the middle.
   const y = box.y + box.height - 18;
-  await page.mouse.move(box.x + box.width - 24, y);
+  await page.mouse.move(box.x + box.width - 33, y);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width / 2, y, { steps: 5 });
   await page.mouse.up();
