@@ -82,7 +82,6 @@ fn a_cache_at_the_start_is_named_with_its_size_and_no_problem() {
             pause: if file == stalled { Nanos::from_millis(600) } else { Nanos::ZERO },
         })
     };
-    assert_eq!(standing(&stalls_in(40), "stalls", "1 (60"), Some(Standing::Info));
     assert_eq!(standing(&stalls_in(40), "stalls", ", all behind the full cache"), Some(Standing::Info));
     assert_eq!(standing(&stalls_in(4), "stalls", "1 ("), Some(Standing::Problem));
     // Of most of a drive it is no cache.
