@@ -118,12 +118,12 @@ fn a_pause_is_found_with_its_file_and_place() {
     assert_eq!(stall["file"], 8);
     // The four writes in flight when the pause began have all waited; the first of them gives the address.
     assert_eq!(stall["ios"], 4);
-    assert_eq!(stall["offset_bytes"], 32 * MIB);
+    assert_eq!(stall["offset_bytes"], (7 * 64 + 32) * MIB);
     let duration = stall["duration_ns"].as_u64().unwrap();
     assert!((700_000_000..900_000_000).contains(&duration), "{duration}");
     assert_eq!(findings.tables["files"][7]["stalls"], 1);
     let [mark] = &findings.series["files"].marks[..] else { panic!("one stall is one mark") };
-    assert_eq!(mark.x, (32 * MIB) as f64, "where it was");
+    assert_eq!(mark.x, ((7 * 64 + 32) * MIB) as f64, "where it was");
 }
 
 fn passes(files: u32, passes: Repeat, read_back: bool) -> Fill {

@@ -7,7 +7,7 @@ use likenew_core::procedure::{Evidence, Plan, Procedure, Step};
 use likenew_core::segment::{Recorder as _, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Clock, Geometry};
 use likenew_core::units::Nanos;
-use likenew_core::workload::{Mix, Workload};
+use likenew_core::workload::{AccessPattern, Mix, Workload};
 
 pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
     let geometry = Geometry {
@@ -82,6 +82,10 @@ pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPatt
         let bytes = workload.until.bytes.or(workload.until.elapsed.map(in_time));
         let bytes = bytes.expect("played workloads are bounded by bytes or time");
         let ios = bytes / u64::from(length);
+        let start = match &stream.pattern {
+            AccessPattern::Sequential(region) => region.resolve(1 << 50, length).expect("it fits").start,
+            _ => 0,
+        };
         let mut sent = vec![started_at; stream.arrival.depth() as usize];
         for io in 0..ios {
             let pause = if io == ios / 2 { course.pause } else { Nanos::ZERO };
@@ -93,7 +97,7 @@ pub(crate) fn segment(workload: &Workload, started_at: Nanos, course: &SpeedPatt
                 op,
                 outcome: Outcome::Done,
                 length,
-                offset: io * u64::from(length),
+                offset: start + io * u64::from(length),
                 due: sent[slot],
                 sent: sent[slot],
                 done: now,
