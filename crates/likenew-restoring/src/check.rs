@@ -297,7 +297,8 @@ impl<'a> DiagnosedCheck<'a> {
         add_failed_ios(evidence, past.segments, &mut findings);
         tables::put(&case, diagnosis, &mut findings);
         tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
-        tables::draw(&self.results, diagnosis, &mut findings);
+        tables::draw(&self.results, &mut findings);
+        tables::show_drop(diagnosis, &mut findings);
         if let Some(facts) = self.facts.filter(|_| options.from_outputs) {
             let beside = crate::facts::judge_beside_speed(facts);
             let shown = [crate::facts::REMARKS, crate::facts::NOT_SHOWN];

@@ -79,8 +79,8 @@ fn fix_row(found: &FoundCause, action: &Action) -> Row {
     }
 }
 
-/// Draws the measurements; where a cause follows from a drop of writes, the first screen shows it.
-pub(super) fn draw(measured: &CheckResults<'_>, diagnosis: &Diagnosis, findings: &mut Findings) {
+/// Draws the measurements.
+pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
     let ran = &measured.ran;
     let capacity = measured.evidence.geometry.capacity as f64;
     let at = |index: usize| index as f64 / (PLACES - 1) as f64 * capacity;
@@ -102,6 +102,10 @@ pub(super) fn draw(measured: &CheckResults<'_>, diagnosis: &Diagnosis, findings:
     let writes = Series::new(wording::WRITES_TITLE, Shape::Line, axis("written", "bytes"), speed());
     add_series(findings, "reads", reads.lines(lines));
     add_series(findings, "writes", writes.lines(written));
+}
+
+/// Where a cause follows from a drop of writes, the first screen shows it.
+pub(super) fn show_drop(diagnosis: &Diagnosis, findings: &mut Findings) {
     let rests_on_drop = |found: &FoundCause| found.evidence_for.iter().any(|item| item.name == "write_cliff");
     if findings.series.contains_key("writes") && diagnosis.causes.iter().any(rests_on_drop) {
         findings.overview.series = Some("writes".into());
