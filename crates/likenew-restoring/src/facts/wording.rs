@@ -1,6 +1,6 @@
 //! Every sentence of facts.
 
-use likenew_core::facts::{Drive, Fact, MissingOutput, Reported};
+use likenew_core::facts::{Attribute, Drive, Fact, MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
 use likenew_core::units::{Nanos, digits};
@@ -297,6 +297,14 @@ pub(super) fn reallocated_sectors(sectors: u64) -> String {
 
 pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
     count(sectors, "unreadable sector")
+}
+
+/// One that smartctl calls `FAILING_NOW`, of type `Old_age`.
+pub(super) fn attribute_at_limit(of: &Attribute) -> String {
+    let Attribute { id, value, threshold, .. } = of;
+    format!(
+        "SMART attribute {id} is at {value}, its limit is {threshold}; it counts wear or use and predicts no failure"
+    )
 }
 
 pub(super) fn self_tests_failed(tests: u64) -> String {
