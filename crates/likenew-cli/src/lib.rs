@@ -21,6 +21,7 @@ mod manual;
 mod measure;
 mod output;
 mod output_file;
+mod picture_file;
 mod plan_file;
 mod printed;
 mod progress;

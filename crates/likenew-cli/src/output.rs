@@ -140,6 +140,7 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// As for [`output_file::check`].
 pub(crate) fn check_files(output: &Output) -> Result<()> {
     [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))?;
+    output.card.as_ref().map_or(Ok(()), |card| output_file::check(card.path()))?;
     output.csv.as_deref().map_or(Ok(()), output_file::create_folder)
 }
 
@@ -163,6 +164,9 @@ fn put_files(
     }
     if let Some(path) = &output.json {
         write_to(path, &json(json_documents, list)?)?;
+    }
+    if let Some((card, document)) = output.card.as_ref().zip(documents.shown().first()) {
+        card.write(document)?;
     }
     if let Some(folder) = &output.csv {
         output_file::create_folder(folder)?;
@@ -429,6 +433,7 @@ mod tests {
             quiet: false,
             markdown: false,
             csv: None,
+            card: None,
             html: None,
             json: Some(json.to_owned()),
             color: ColorChoice::Never,

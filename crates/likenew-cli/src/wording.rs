@@ -62,6 +62,11 @@ pub(crate) fn could_not_write(path: &Path) -> String {
     format!("could not write {}", path.display())
 }
 
+pub(crate) const NO_PICTURE: &str = "a picture is a .svg or a .png";
+pub(crate) const NO_PNG_IN_BUILD: &str = "this build draws no PNG; name a .svg";
+pub(crate) const NO_FONTS: &str =
+    "this machine has no fonts for a PNG: install one, such as fonts-dejavu-core, or name a .svg";
+
 pub(crate) fn no_folder_for(path: &Path, folder: &Path) -> String {
     format!("cannot write {}: the folder {} does not exist", path.display(), folder.display())
 }

@@ -161,6 +161,9 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
     actions.filter(|action| known.insert(action_key(action))).collect()
 }
 
+/// Fonts of a picture, the first that is there.
+pub(crate) const CARD_FONTS: &str = "Open Sans, DejaVu Sans, sans-serif";
+
 /// Below what was measured.
 pub(crate) fn measured_by(procedure: &str, version: &str) -> String {
     format!("Measured with likenew {version} ({procedure})")

@@ -145,6 +145,22 @@ fn a_run_is_kept_shown_again_and_judged_again() {
 }
 
 #[test]
+fn a_picture_of_the_first_screen_is_drawn_without_a_browser() {
+    let sandbox = Sandbox::new();
+    let bench = ["bench", "sim:tiny-flash", "--span", "16MiB", "--passes", "1", "--card", "card.svg"];
+    sandbox.run(&bench).code(0);
+    let svg = std::fs::read_to_string(sandbox.work().join("card.svg")).unwrap();
+    for words in ["<svg", "Tiny Flash 1 GiB", "RND4K Q1T1 write", "sim:tiny-flash"] {
+        assert!(svg.contains(words), "{words} in {svg}");
+    }
+    sandbox.run(&["report", "--card", "card.png"]).code(0);
+    assert!(std::fs::read(sandbox.work().join("card.png")).unwrap().starts_with(b"\x89PNG"));
+    std::fs::create_dir(sandbox.work().join("folder.svg")).unwrap();
+    sandbox.run(&["report", "--card", "folder.svg"]).code(2).says("folder.svg");
+    sandbox.run(&["report", "--card", "card.gif"]).code(2).says("--card").says(".svg or a .png");
+}
+
+#[test]
 fn every_single_io_can_be_kept_and_is_in_the_page() {
     let sandbox = Sandbox::new();
     let bench = ["bench", "sim:tiny-flash", "--span", "16MiB", "--passes", "1"];
