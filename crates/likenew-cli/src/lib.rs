@@ -17,6 +17,7 @@ mod factsheet;
 mod fixable_drive;
 mod interrupt;
 mod io_log;
+mod io_rates;
 mod manual;
 mod measure;
 mod output;

@@ -67,6 +67,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let mut findings = judge(&*procedure, &evidence);
     findings.is_interrupted = !is_complete;
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
+    progress::end_live();
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
             crate::console::note(wording::run_kept(run.path()));
