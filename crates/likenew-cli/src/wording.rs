@@ -382,6 +382,13 @@ pub(crate) fn estimate(estimate: &RunEstimate) -> String {
     }
 }
 
+/// What writes cost a drive of flash.
+pub(crate) fn wear(bytes: u64, size: u64, is_folder: bool) -> String {
+    let share = Share(bytes as f64 / size as f64);
+    let of = if is_folder { "file system" } else { "drive" };
+    format!("Wear: {share} of one full write of the {of}.")
+}
+
 /// A time, rounded like an estimate.
 pub(crate) fn about(time: Nanos) -> String {
     let seconds = time.as_secs_f64();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
-use likenew_core::drive::{Drive, Kind, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Kind, LaneRequirements};
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
@@ -33,6 +33,8 @@ pub(super) struct Offer {
     estimate: RunEstimate,
     /// The cost in words.
     text: String,
+    /// How much of a full write of a real drive that is, unless it is known to rotate.
+    wear: Option<String>,
     /// Answered by `--yes`.
     question: Option<String>,
 }
@@ -40,12 +42,27 @@ pub(super) struct Offer {
 impl Offer {
     pub(super) fn new(dry_run: &DryRun, evidence: &Evidence, question: Option<&str>) -> Self {
         let estimate = estimate(dry_run, evidence);
-        Self { estimate, text: wording::estimate(&estimate), question: question.map(wording::confirm) }
+        let Identity { kind, name, capacity_bytes, .. } = &evidence.identity;
+        let size = match kind {
+            Kind::Folder => likenew_real::space::total_bytes(Path::new(name)),
+            Kind::File | Kind::Device => Some(*capacity_bytes),
+            Kind::Simulated | Kind::Nop => None,
+        };
+        let written = estimate.bytes_written.saturating_add(estimate.bytes_rewritten);
+        let wears = written > 0 && !evidence.identity.rotates();
+        Self {
+            estimate,
+            text: wording::estimate(&estimate),
+            wear: size
+                .filter(|size| wears && *size > 0)
+                .map(|size| wording::wear(written, size, *kind == Kind::Folder)),
+            question: question.map(wording::confirm),
+        }
     }
 
     /// All of it, a line each.
     pub(super) fn lines(&self) -> String {
-        [Some(&self.text), self.question.as_ref()]
+        [Some(&self.text), self.wear.as_ref(), self.question.as_ref()]
             .into_iter()
             .flatten()
             .map(|line| format!("{line}\n"))
