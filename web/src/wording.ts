@@ -44,6 +44,7 @@ export const WORDS = {
   plan: "Plan to repeat it",
   copy: "Copy",
   copied: "Copied",
+  startHere: "Start it here",
   saved: "Saved",
   copyCsv: "Copy as CSV",
   showAll: "Show all",
@@ -117,6 +118,10 @@ export function madeByWords(version: string): string {
 
 export function copyOf(what: string): string {
   return `Copy ${what}`;
+}
+
+export function startHereOf(command: string): string {
+  return `${WORDS.startHere}: ${command}`;
 }
 
 export function copyCsvOf(title: string): string {
