@@ -45,7 +45,7 @@ test("from a drive to its answer", { tag: "@journey" }, async ({ page, server })
   const begin = page.getByRole("button", { name: "Start" });
   await expect(begin, "its cost is not known yet").toBeDisabled();
   const cost = page.getByRole("status", { name: "What it costs" });
-  await expect(cost).toHaveText(/^Writes up to .*B; takes about .*\.$/);
+  await expect(cost).toContainText(/Writes up to .*B; takes about .*\./);
   expect((await cost.boundingBox())!.y).toBeLessThan((await begin.boundingBox())!.y);
   await expect(page.getByText("likenew check 'sim:tiny-flash?state=used'")).toBeVisible();
   await expect(page).toHaveTitle("New run: check sim:tiny-flash?state=used · Likenew");
@@ -125,7 +125,7 @@ test("from a drive to its history, and to two of its checks compared", async ({ 
   const simulated = page.getByRole("region", { name: "Checked" });
   await expect(simulated.getByText("sequential read").first()).toBeVisible();
   await expect(simulated.getByText(/As fast as new/)).toBeVisible();
-  await expect(simulated.locator("polyline").first(), "its checks as a line").toBeVisible();
+  await expect(simulated.locator("polyline").first(), "its checks as a line").toHaveAttribute("points", /,.* .*,/);
   await isOpenToAll(page);
   await simulated.getByRole("link", { name: "sim:tiny-flash", exact: true }).click();
   await expect(page.getByText(/^✓ No change beyond the scatter between its \d+ checks\.$/)).toBeVisible();
@@ -222,7 +222,7 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   await page.route("**/api/runs/*", (route) => route.fulfill({ json: example("bench-new") }));
   await page.route("**/api/compare?*", (route) => route.fulfill({ json: example("compare-benches") }));
   await page.getByRole("link", { name: "Compare" }).click();
-  await expect(page).toHaveURL(/#\/result\/2026-04-10T.*\/2026-04-17T/);
+  await expect(page).toHaveURL(/#\/result\/2026-04-17T.*\/2026-04-24T/);
   await expect(page.getByRole("heading", { level: 1, name: /^B against A: / })).toBeVisible();
 });
 
@@ -281,7 +281,7 @@ test("the list says what each run found, and what became of the others", async (
 });
 
 test("a run is seen while it measures, canceled, and resumed to its end", async ({ page, server }) => {
-  const options = { passes: "2", span: "64MiB", time: "1s" };
+  const options = { passes: "3", span: "64MiB", time: "1s" };
   await page.goto(server.url);
   await page.goto(new URL(toStart({ command: "bench", target: server.folder, options }), server.url).href);
   await expect(page.getByRole("textbox", { name: /^span/ }), "what is chosen is in the address").toHaveValue("64MiB");
@@ -292,11 +292,11 @@ test("a run is seen while it measures, canceled, and resumed to its end", async 
     await expect(page.getByRole("img", { name: new RegExp(`^${name} so far: .* to .*MB/s`) })).toBeVisible();
     await expect(page.getByText(heading, { exact: true })).toBeVisible();
   }
-  await expect(page.getByText(/^Latency: p50 .*, p99 .*, max /)).toBeVisible();
+  await expect(page.getByText(/^Latency: p50 .*, p99 .*, max /).first()).toBeVisible();
   await expect(page).toHaveTitle(/^\d.*% bench .* · Likenew$/);
-  await isOpenToAll(page);
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("Canceled; it can be resumed.")).toBeVisible();
+  await isOpenToAll(page);
   const again = page.getByRole("link", { name: "Run it again" });
   await expect(again).toHaveAttribute("href", toStart({ command: "bench", target: server.folder, options }));
   await page.getByRole("button", { name: "Resume" }).click();
@@ -347,7 +347,6 @@ test("what wears flash asks what the terminal asks, and another choice asks agai
   const bytes = page.getByRole("textbox", { name: /^bytes/ });
   await bytes.fill("100GiB");
   await expect(page.getByText(/This writes .* to the drive, which wears flash\. Go on\?$/)).toBeVisible();
-  await expect(page.getByText(/^Wear: .*% of one full write of the file system\.$/)).toBeVisible();
   await expect(begin).toBeEnabled();
   await isOpenToAll(page);
   await bytes.fill("200GiB");
@@ -384,7 +383,7 @@ test("a mistake is answered with a sentence", async ({ page, server }) => {
   await page.getByLabel("Command").selectOption("check");
   await page.getByLabel(TARGET).fill("sim:tiny-flush");
   await page.getByLabel(TARGET).press("Enter");
-  await expect(page.getByRole("alert")).toHaveText(/did you mean "tiny-flash"/);
+  await expect(page.getByRole("main").getByRole("alert")).toContainText(/did you mean "tiny-flash"/);
 });
 
 test("without its secret, or with a wrong one, the page shows nothing and says why", async ({ page, server }) => {
@@ -436,12 +435,9 @@ test.describe("a file that is saved", () => {
     };
     const file = await context.newPage();
     await file.goto(await fileOf("drives.html"));
-    await file.getByRole("link", { name: "Example 870 (/dev/sda)" }).click();
     await expect(file.getByText("Sustained writes are 60% slower (58–62%) since 2026-03-10.")).toBeVisible();
     await expect(file.getByRole("img", { name: "Speed of each check" }).locator("canvas")).toBeVisible();
     await expect(file.getByRole("checkbox")).toHaveCount(0);
-    await file.goBack();
-    await expect(file.getByRole("heading", { name: "History" })).toBeVisible();
     await page.goto(new URL(toDriveHistory(fallen().key), server.url).href);
     await expect(page.getByText(/^Last check:/)).toBeVisible();
     await file.goto(await fileOf("drive.html"));
@@ -455,12 +451,15 @@ test.describe("a file that is saved", () => {
   });
 
   test("is what history writes, too", async ({ page, server }, info) => {
+    await server.measure("check", "sim:tiny-flash");
     const path = info.outputPath("history.html");
     await server.terminal("history", "--html", path);
     await page.goto(pathToFileURL(path).href);
     await page.getByRole("link", { name: "sim:tiny-flash?state=used" }).click();
     await expect(page.getByText(/Writes are slow/).first()).toBeVisible();
     expect(await violations(page)).toEqual([]);
+    await page.goBack();
+    await expect(page.getByRole("heading", { name: "History" })).toBeVisible();
   });
 });
 

@@ -42,20 +42,11 @@ pub(super) struct Offer {
 impl Offer {
     pub(super) fn new(dry_run: &DryRun, evidence: &Evidence, question: Option<&str>) -> Self {
         let estimate = estimate(dry_run, evidence);
-        let Identity { kind, name, capacity_bytes, .. } = &evidence.identity;
-        let size = match kind {
-            Kind::Folder => likenew_real::space::total_bytes(Path::new(name)),
-            Kind::File | Kind::Device => Some(*capacity_bytes),
-            Kind::Simulated | Kind::Nop => None,
-        };
         let written = estimate.bytes_written.saturating_add(estimate.bytes_rewritten);
-        let wears = written > 0 && !evidence.identity.rotates();
         Self {
             estimate,
             text: wording::estimate(&estimate),
-            wear: size
-                .filter(|size| wears && *size > 0)
-                .map(|size| wording::wear(written, size, *kind == Kind::Folder)),
+            wear: wear_of(&evidence.identity, written),
             question: question.map(wording::confirm),
         }
     }
@@ -68,6 +59,18 @@ impl Offer {
             .map(|line| format!("{line}\n"))
             .collect()
     }
+}
+
+/// How much of one full write these bytes are, where they wear flash.
+fn wear_of(identity: &Identity, bytes: u64) -> Option<String> {
+    let is_folder = identity.kind == Kind::Folder;
+    let size = match identity.kind {
+        Kind::Folder => likenew_real::space::total_bytes(Path::new(&identity.name)),
+        Kind::File | Kind::Device => Some(identity.capacity_bytes),
+        Kind::Simulated | Kind::Nop => None,
+    };
+    let size = size.filter(|size| *size > 0 && bytes > 0 && !identity.rotates())?;
+    Some(wording::wear(bytes, size, is_folder))
 }
 
 /// What a run costs, from its dry run.
@@ -274,4 +277,33 @@ fn entry(target: &ResolvedTarget, path: &Path, action: &str, request: &str) -> R
         consent,
         outcome: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flash_wears_by_what_is_written_and_nothing_else_does() {
+        let of = |kind, facts: Vec<(String, String)>, bytes| {
+            let identity = Identity {
+                name: "/dev/sda".into(),
+                kind,
+                model: None,
+                engine: String::new(),
+                capacity_bytes: 1 << 40,
+                block_bytes: 512,
+                facts,
+                caveats: Vec::new(),
+                accounting: None,
+            };
+            wear_of(&identity, bytes)
+        };
+        let device = of(Kind::Device, Vec::new(), 1 << 34);
+        assert_eq!(device.as_deref(), Some("Wear: 1.6% of one full write of the drive."));
+        let (name, value) = Identity::ROTATES;
+        assert_eq!(of(Kind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
+        assert_eq!(of(Kind::Device, Vec::new(), 0), None);
+        assert_eq!(of(Kind::Simulated, Vec::new(), 1 << 34), None);
+    }
 }

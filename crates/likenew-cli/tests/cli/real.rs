@@ -124,10 +124,12 @@ fn asking_for_the_cost_changes_nothing() {
     assert!(!before.is_empty());
     let recondition = ["recondition", ".", "--overwrite-max", "64MiB", "--estimate"];
     for command in [&bench(".", &["--estimate"])[..], &["check", ".", "--estimate"], &recondition] {
-        sandbox.run(command).code(0);
+        // A run asks whether it may remove them, and then measures.
+        sandbox.run(command).code(3).says("was left by an earlier run");
         assert_eq!(left(), before, "{command:?}");
     }
     sandbox.run(&bench(".", &[])).code(0).says("An earlier run has left");
+    sandbox.run(&bench(".", &["--estimate"])).code(0).says("takes");
 }
 
 #[test]
