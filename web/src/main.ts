@@ -4,7 +4,8 @@ import App from "./App.svelte";
 import Saved from "./serve/Saved.svelte";
 import Serve from "./serve/Serve.svelte";
 import "./page.css";
-import { embeddedDocuments, isServed, savedHistory } from "./source";
+import { savedHistory } from "./serve/api";
+import { embeddedDocuments, isServed } from "./source";
 
 const target = window.document.getElementById("likenew");
 if (!target) throw new Error("the page has no element with the id likenew");

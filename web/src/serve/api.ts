@@ -1,7 +1,6 @@
 /** What the server answers, and how it is asked. */
 
 import type { Document, Standing } from "../Document";
-import { savedHistory } from "../source";
 
 export interface OptionGrammar {
   name: string;
@@ -198,6 +197,12 @@ export interface RealDrive {
   /** Whether nothing is below it, neither a file nor other devices. */
   is_drive: boolean;
   used_by: string | null;
+}
+
+/** The drives of a page that was saved with their history. */
+export function savedHistory(): SavedHistory | null {
+  const block = window.document.getElementById("likenew-history");
+  return block && (JSON.parse(block.textContent ?? "") as SavedHistory);
 }
 
 const KEPT = "likenew-secret";

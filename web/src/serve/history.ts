@@ -6,7 +6,6 @@ import { nameOf } from "../proof";
 import { DATE } from "../units";
 import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";
 import { REFERENCES } from "../wording";
-import type { ListedDrive } from "./DriveList.svelte";
 import { aboutDrive, checkWords, DATE_AXIS, driveName, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
 
 export interface MetricChange {
@@ -37,6 +36,14 @@ export function checkedDrives(drives: DriveSummary[]): { real: DriveSummary[]; s
   const checked = drives.filter(({ check_count }) => check_count > 0);
   const isSimulated = ({ access }: DriveSummary): boolean => access === "simulated";
   return { real: checked.filter((drive) => !isSimulated(drive)), simulated: checked.filter(isSimulated) };
+}
+
+/** A drive in a list, with what is known of it, if it was ever measured. */
+export interface ListedDrive {
+  name: string;
+  about: string;
+  target: string;
+  drive: DriveSummary | null;
 }
 
 /** A drive in a list of those that were checked. */
