@@ -36,9 +36,10 @@ impl LiveRun {
             return None;
         }
         let path = folder.join(format!("{}.{SUFFIX}", std::process::id()));
+        // What bears this number is of a program that was killed.
+        let _ = fs::remove_file(&path);
         let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600).custom_flags(NO_FOLLOW);
-        let file = options.open(&path).ok()?;
+        let file = options.write(true).create_new(true).mode(0o600).open(&path).ok()?;
         // It shows that this program still runs, however that may end.
         file.try_lock().ok()?;
         Some(Self { path, file })
