@@ -142,22 +142,23 @@ const SCHEMA: u32 = 1;
 
 /// Drives, each as it is now, how many there are in all, and the runs that cannot be read.
 pub fn drives_json(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> String {
+    text(&listed(drives, count, damaged))
+}
+
+fn listed(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> Value {
     let drives: Vec<Value> = drives.iter().map(summary).collect();
     let damaged: Vec<Value> = damaged
         .iter()
         .map(|run| json!({"archive": run.archive, "run": run.name, "error": run.error}))
         .collect();
-    text(&json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged}))
+    json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged})
 }
 
 /// The same with all checks of each drive, by its key: all that a page shows of them.
 pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
-    let list = drives_json(drives, drives.len(), damaged);
     let with_checks = |drive: &DriveHistory| (drive.drive.key.clone(), detailed(drive));
-    let drives: serde_json::Map<String, Value> = drives.iter().map(with_checks).collect();
-    text(
-        &json!({"history": serde_json::from_str::<Value>(&list).expect("it was written here"), "drives": drives}),
-    )
+    let each: serde_json::Map<String, Value> = drives.iter().map(with_checks).collect();
+    text(&json!({"history": listed(drives, drives.len(), damaged), "drives": each}))
 }
 
 /// One drive with all of its checks.
