@@ -1,4 +1,4 @@
-//! Speed of a run over the last interval; for whoever watches it, also that of each kind of I/O, with latencies.
+//! Speed of a run over the last interval, also of each kind of I/O; for a program that shows them, with latencies.
 
 use hdrhistogram::Histogram;
 use likenew_core::io::{Op, Sample};
@@ -12,19 +12,18 @@ const INTERVAL: Nanos = Nanos::from_millis(500);
 const LATENCY_NS_MAX: u64 = 3_600_000_000_000;
 const DIGITS: u8 = 2;
 
-/// What was moved.
+/// What was moved, by kind of I/O.
 #[derive(Debug, Default)]
 pub(crate) struct IoCounts {
-    bytes: u64,
-    written: u64,
-    /// By kind of I/O, if anybody watches.
-    ops: Option<Box<[OpCount; Op::ALL.len()]>>,
+    ops: [OpCount; Op::ALL.len()],
+    /// Of each kind, if a program shows them.
+    latencies: Option<Box<[Histogram<u32>; Op::ALL.len()]>>,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct OpCount {
+    ios: u64,
     bytes: u64,
-    latency: Histogram<u32>,
 }
 
 /// One kind of I/O over an interval.
@@ -33,75 +32,75 @@ pub(crate) struct IoRate {
     op: Op,
     bytes_per_s: f64,
     iops: f64,
+    #[serde(flatten)]
+    latency: Option<IoLatency>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+struct IoLatency {
     latency_ns_p50: u64,
     latency_ns_p99: u64,
     latency_ns_max: u64,
 }
 
 impl IoCounts {
-    /// Nothing yet; each kind of I/O is counted only for whoever watches.
-    pub(crate) fn new(is_watched: bool) -> Self {
-        let count = || OpCount {
-            bytes: 0,
-            latency: Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are valid"),
-        };
-        Self { ops: is_watched.then(|| Box::new(Op::ALL.map(|_| count()))), ..Self::default() }
+    /// Nothing yet. Latencies cost a tenth of the time of a simulated I/O.
+    pub(crate) fn new(has_latencies: bool) -> Self {
+        let empty = |_| Histogram::new_with_bounds(1, LATENCY_NS_MAX, DIGITS).expect("the bounds are valid");
+        Self { latencies: has_latencies.then(|| Box::new(Op::ALL.map(empty))), ..Self::default() }
     }
 
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.ops.iter().map(|count| count.bytes).sum()
     }
 
     pub(crate) fn written(&self) -> u64 {
-        self.written
+        self.ops[Op::Write.index()].bytes
     }
 
     #[inline]
     pub(crate) fn record(&mut self, sample: &Sample) {
-        let bytes = sample.bytes();
-        self.bytes += bytes;
-        if sample.op == Op::Write {
-            self.written += bytes;
-        }
-        if let Some(ops) = &mut self.ops {
-            let count = &mut ops[sample.op.index()];
-            count.bytes += bytes;
-            count.latency.saturating_record(sample.latency().0);
+        let count = &mut self.ops[sample.op.index()];
+        count.ios += 1;
+        count.bytes += sample.bytes();
+        if let Some(latencies) = &mut self.latencies {
+            latencies[sample.op.index()].saturating_record(sample.latency().0);
         }
     }
 
     fn add(&mut self, other: &Self) {
-        self.bytes += other.bytes;
-        self.written += other.written;
-        let (Some(ops), Some(others)) = (&mut self.ops, &other.ops) else { return };
-        for (count, other) in ops.iter_mut().zip(&**others).filter(|(_, other)| !other.latency.is_empty()) {
+        for (count, other) in self.ops.iter_mut().zip(other.ops) {
+            count.ios += other.ios;
             count.bytes += other.bytes;
-            count.latency.add(&other.latency).expect("both have the same bounds");
+        }
+        let (Some(all), Some(others)) = (&mut self.latencies, &other.latencies) else { return };
+        for (latency, other) in all.iter_mut().zip(&**others).filter(|(_, other)| !other.is_empty()) {
+            latency.add(other).expect("both have the same bounds");
         }
     }
 
     pub(crate) fn clear(&mut self) {
-        (self.bytes, self.written) = (0, 0);
-        for count in self.ops.iter_mut().flat_map(|ops| ops.iter_mut()) {
-            if !count.latency.is_empty() {
-                count.bytes = 0;
-                count.latency.reset();
-            }
-        }
+        self.ops = Default::default();
+        let latencies = self.latencies.iter_mut().flat_map(|all| all.iter_mut());
+        latencies.filter(|latency| !latency.is_empty()).for_each(Histogram::reset);
     }
 
     fn rates(&self, span: Nanos) -> Vec<IoRate> {
-        let ops = self.ops.iter().flat_map(|ops| Op::ALL.into_iter().zip(&**ops));
-        let moved = ops.filter(|(_, count)| !count.latency.is_empty());
-        let rate = |(op, count): (Op, &OpCount)| IoRate {
-            op,
-            bytes_per_s: count.bytes as f64 / span.as_secs_f64(),
-            iops: count.latency.len() as f64 / span.as_secs_f64(),
-            latency_ns_p50: count.latency.value_at_quantile(0.5),
-            latency_ns_p99: count.latency.value_at_quantile(0.99),
-            latency_ns_max: count.latency.max(),
+        let rate = |op: Op| {
+            let OpCount { ios, bytes } = self.ops[op.index()];
+            let latency = self.latencies.as_ref().map(|all| &all[op.index()]);
+            (ios > 0).then(|| IoRate {
+                op,
+                bytes_per_s: bytes as f64 / span.as_secs_f64(),
+                iops: ios as f64 / span.as_secs_f64(),
+                latency: latency.map(|latency| IoLatency {
+                    latency_ns_p50: latency.value_at_quantile(0.5),
+                    latency_ns_p99: latency.value_at_quantile(0.99),
+                    latency_ns_max: latency.max(),
+                }),
+            })
         };
-        moved.map(rate).collect()
+        Op::ALL.into_iter().filter_map(rate).collect()
     }
 }
 
@@ -117,8 +116,8 @@ pub(crate) struct SpeedMeter {
 }
 
 impl SpeedMeter {
-    pub(crate) fn new(is_watched: bool) -> Self {
-        Self { counts: IoCounts::new(is_watched), ..Self::default() }
+    pub(crate) fn new(has_latencies: bool) -> Self {
+        Self { counts: IoCounts::new(has_latencies), ..Self::default() }
     }
 
     /// Adds what was moved until now.
@@ -130,7 +129,7 @@ impl SpeedMeter {
             return;
         }
         if now >= self.since {
-            self.rate = Some(self.counts.bytes as f64 / span.as_secs_f64());
+            self.rate = Some(self.counts.bytes() as f64 / span.as_secs_f64());
             self.io = self.counts.rates(span);
         }
         self.counts.clear();
@@ -167,23 +166,25 @@ mod tests {
         assert_eq!(speed.rate, Some(11_500.0));
         let [read, write] = &*speed.io else { panic!("{:?}", speed.io) };
         assert_eq!(
-            (read.op, read.bytes_per_s, read.iops, read.latency_ns_p50),
+            (read.op, read.bytes_per_s, read.iops, read.latency.unwrap().latency_ns_p50),
             (Op::Read, 10_000.0, 10.0, 100)
         );
         assert_eq!((write.op, write.bytes_per_s, write.iops), (Op::Write, 1500.0, 3.0));
         let near = |value: u64, of: u64| value.abs_diff(of) as f64 <= 0.01 * of as f64;
-        assert!(near(write.latency_ns_p50, 1000) && near(write.latency_ns_p99, 9000), "{write:?}");
+        let latency = write.latency.unwrap();
+        assert!(near(latency.latency_ns_p50, 1000) && near(latency.latency_ns_p99, 9000), "{write:?}");
         speed.add(&counts(Op::Read, 250, &[100; 2]), Nanos::from_millis(1500));
         assert_eq!((speed.rate, speed.io.len()), (Some(1000.0), 1), "what is over is no speed of now");
     }
 
     #[test]
-    fn without_a_watcher_there_is_one_speed() {
+    fn without_a_program_that_shows_them_there_are_no_latencies() {
         let mut counts = IoCounts::new(false);
         counts.record(&sample(Op::Write, 4096, Nanos(10), 10));
         assert_eq!((counts.bytes(), counts.written()), (4096, 4096));
         let mut speed = SpeedMeter::new(false);
         speed.add(&counts, Nanos::from_secs(1));
-        assert_eq!((speed.rate, &*speed.io), (Some(4096.0), &[][..]));
+        let write = IoRate { op: Op::Write, bytes_per_s: 4096.0, iops: 1.0, latency: None };
+        assert_eq!((speed.rate, &*speed.io), (Some(4096.0), &[write][..]));
     }
 }

@@ -284,7 +284,7 @@ impl Progress {
         let state = Arc::new(SharedProgress {
             bytes_done: 0.into(),
             bytes_written: 0.into(),
-            speed: Mutex::new(SpeedMeter::new(is_watched())),
+            speed: Mutex::new(SpeedMeter::new(shows_lines())),
             last_line: Mutex::default(),
             reported_share: 0.into(),
             bytes_moved: 0.into(),
@@ -403,7 +403,7 @@ impl Progress {
             until: Default::default(),
             counts_flushes: true,
             ios: 0,
-            counts: IoCounts::new(is_watched()),
+            counts: IoCounts::new(shows_lines()),
         }
     }
 

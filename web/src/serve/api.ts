@@ -38,9 +38,10 @@ export interface IoRate {
   op: "read" | "write" | "trim" | "flush";
   bytes_per_s: number;
   iops: number;
-  latency_ns_p50: number;
-  latency_ns_p99: number;
-  latency_ns_max: number;
+  /** Latencies of a run that this server started. */
+  latency_ns_p50?: number;
+  latency_ns_p99?: number;
+  latency_ns_max?: number;
 }
 
 export interface Progress {

@@ -117,8 +117,12 @@ export const rateWords = (rate: IoRate | null, unit: string): string => {
   return unit === "bytes/s" ? `${spell(rate.bytes_per_s, unit)}, ${iops}` : iops;
 };
 
-export const latencyWords = ({ latency_ns_p50, latency_ns_p99, latency_ns_max }: IoRate): string =>
-  `Latency: p50 ${spell(latency_ns_p50, "ns")}, p99 ${spell(latency_ns_p99, "ns")}, max ${spell(latency_ns_max, "ns")}`;
+/** Nothing where the program that measures counts none. */
+export const latencyWords = (rate: IoRate | null): string => {
+  const { latency_ns_p50: p50, latency_ns_p99: p99, latency_ns_max: max } = rate ?? {};
+  if (p50 === undefined || p99 === undefined || max === undefined) return "\u00a0";
+  return `Latency: p50 ${spell(p50, "ns")}, p99 ${spell(p99, "ns")}, max ${spell(max, "ns")}`;
+};
 
 /** What a chart of a run that is under way shows, for who cannot see it. */
 export const courseWords = (name: string, speeds: (number | null)[], unit: string): string => {
