@@ -26,6 +26,7 @@ export const KINDS: Record<Identity["kind"], string> = {
 
 /** Headings, buttons and short remarks. */
 export const metricBarsTitle = (of: string): string => `Each metric now, as a share of ${of}`;
+export const beforeAndAfterTitle = (of: string): string => `Before and after each step, as a share of ${of}`;
 
 export const WORDS = {
   product: "Likenew",
@@ -56,7 +57,9 @@ export const WORDS = {
   now: "now",
   whenNew: "when new",
   marks: "marks",
-  beforeAndAfter: "Before and after each step, as a share of new",
+  noReference: "Without a bar: nothing to compare it with.",
+  slowerFaster: "← slower · faster →",
+  eachByItself: "Each run by itself",
   latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
   after: "after",
@@ -137,9 +140,13 @@ export function saveOf(title: string, format: string): string {
   return `Save ${title} as ${format}`;
 }
 
-/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`. */
-export function barWords(value: string, share: string, reference: string): string {
-  return `${value} · ${share} of ${reference}`;
+/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`, and what that is if metrics differ in it. */
+export function barWords(value: string, share: string, reference: string, kind?: string): string {
+  return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
+}
+
+export function shareWords(share: string, of: string): string {
+  return `${share} of ${of}`;
 }
 
 export function stallWords(duration: string): string {
@@ -205,8 +212,8 @@ export const HINTS = {
   keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
 } as const;
 
-/** `0.168× · 11.4 MB/s`. */
-export const ratioWords = (ratio: string, value: string): string => `${ratio} · ${value}`;
+/** `5.95× slower · 11.4 MB/s`. */
+export const differenceWords = (difference: string, value: string): string => `${difference} · ${value}`;
 
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";
@@ -244,6 +251,16 @@ export function namedOf(name: string, of: string | null): string {
   return of === null ? name : `${name}, ${of}`;
 }
 
+/** The line above a result, and below the title of a saved chart. */
+export const ABOUT = {
+  simulated: "simulated",
+  firmware: (version: string): string => `firmware ${version}`,
+  /** `2026-03-14 15:09 UTC`. */
+  date: (start: string): string => `${start.slice(0, 16).replace("T", " ")} UTC`,
+  version: (version: string): string => `likenew ${version}`,
+  setting: (name: string, value: string): string => `${name.toLowerCase()} ${value}`,
+} as const;
+
 /** Names of facts about the drive, the run and the instrument. */
 export const FACTS = {
   target: "Target",
@@ -253,6 +270,7 @@ export const FACTS = {
   procedure: "Procedure",
   seed: "Seed",
   engine: "Engine",
+  system: "System",
   run: "Run",
   host: "Written by the host in this run",
   medium: "Written to the medium in this run",

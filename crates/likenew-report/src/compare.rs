@@ -40,7 +40,7 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
 
 impl Group<'_> {
     fn name(&mut self) {
-        self.names = short_names(self.members.iter().map(|member| member.label.as_str()));
+        self.names = short_names(&self.members);
     }
 
     /// All tables with their titles, in the order of the documents: joined if the rows of the members
@@ -373,7 +373,7 @@ mod tests {
         assert_eq!(series[0].categories.len(), 5);
         assert_eq!(series[0].lines[2].points, [[3.0, 5.0], [4.0, 6.0]]);
 
-        let mut other = fixtures::bench("a long label", 1.0);
+        let mut other = fixtures::bench("a label of too many words", 1.0);
         other.series.get_mut("bandwidth").unwrap().y.unit = "ns".into();
         let documents = label_all(vec![one, other]);
         let titles: Vec<String> =

@@ -11,6 +11,7 @@ use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, Number, digits};
 
 use crate::document::Document;
+use crate::labeled_document::LabeledDocument;
 use crate::unit::{Unit, clean};
 
 /// The served page, for a browser without scripts.
@@ -224,6 +225,9 @@ fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     }
 }
 
+/// Above the summaries of runs that are compared.
+pub(crate) const EACH_BY_ITSELF: &str = "Each run by itself";
+
 /// What stands before the command that shows the rest.
 pub(crate) const DETAILS: &str = "Details:";
 
@@ -276,8 +280,9 @@ pub(crate) fn points_beyond(count: usize) -> String {
 }
 
 /// Target, program, and the limits of the measurement, in sentences.
-pub(crate) fn run_details(document: &Document) -> Vec<String> {
-    let mut sentences = vec![target(document), run(document)];
+pub(crate) fn run_details(labeled: &LabeledDocument) -> Vec<String> {
+    let document = &labeled.document;
+    let mut sentences = vec![target(document), run(document, labeled.started_at.as_deref())];
     sentences.extend(document.target.accounting.as_ref().map(device_counters));
     sentences.extend(added_latency(document));
     sentences.extend(document.target.caveats.iter().map(|sentence| caveat(sentence)));
@@ -307,11 +312,18 @@ fn target(document: &Document) -> String {
     format!("Target {}: {what}{space}{facts}.", target.name)
 }
 
-fn run(document: &Document) -> String {
+/// `2026-03-14 15:09`, of a date such as `2026-03-14T15:09:26.535Z`.
+pub(crate) fn minute(started_at: &str) -> Option<String> {
+    Some(started_at.get(..16)?.replace('T', " "))
+}
+
+fn run(document: &Document, started_at: Option<&str>) -> String {
     let cost =
         cost_with_clock(document, " of simulated time").map_or_else(String::new, |cost| format!("; {cost}"));
+    let on = started_at.and_then(minute).map_or_else(String::new, |minute| format!(" on {minute} UTC"));
+    let system = document.instrument.system.as_ref().map_or_else(String::new, |system| format!(", {system}"));
     format!(
-        "Run: {} of likenew {}, engine {}, seed {}{cost}.",
+        "Run: {} of likenew {}{on}{system}, engine {}, seed {}{cost}.",
         document.procedure, document.instrument.version, document.target.engine, document.plan.seed,
     )
 }

@@ -268,7 +268,7 @@ fn entry(target: &ResolvedTarget, path: &Path, action: &str, request: &str) -> R
         schema: 0,
         at: wall_date(),
         likenew: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
+        kernel: likenew_real::host::kernel(),
         process: 0,
         step: 0,
         action: action.to_owned(),
