@@ -72,7 +72,9 @@ function gathered(members: Labeled[]): Picture[] {
 /** The pictures that prove the answer, then all others. */
 export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[]; more: Picture[] } {
   const chosen = leadOf(members);
-  const keys = pictures.some(({ key }) => chosen.includes(key)) ? chosen : pictures.slice(0, 1).map(({ key }) => key);
+  // A check without references has a table of its metrics, which no other chart replaces.
+  const isKnown = members[0]?.document.procedure === "check" || pictures.some(({ key }) => chosen.includes(key));
+  const keys = isKnown ? chosen : pictures.slice(0, 1).map(({ key }) => key);
   return {
     lead: pictures.filter(({ key }) => keys.includes(key)),
     more: pictures.filter(({ key }) => !keys.includes(key)),
