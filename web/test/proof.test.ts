@@ -141,7 +141,9 @@ test("a step of recondition has its gain where it is clear", () => {
   const at = bars!.categories!.indexOf("sustained write");
   const row = example("recondition-restored").tables["before_and_after"]!.find(({ metric }) => metric === "sustained write")!;
   expect(before!.labels![at]).toBe(speed(row, "before_per_s"));
-  expect(after!.labels![at]).toBe(`${speed(row, "after_per_s")} · ${Number(row["ratio"]).toFixed(2)}×`);
+  expect(after!.labels![at]).toBe(
+    `${speed(row, "after_per_s")} · ${Number(row["ratio"]).toFixed(2)}× · 97% of new`,
+  );
   expect(after!.labels![bars!.categories!.indexOf("sequential write")]).not.toContain("×");
 });
 

@@ -102,7 +102,7 @@ fn section(group: &Group<'_>) -> Markup {
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
         @if charts > 0 { p class="about" { (wording::PICTURES_NEED_SCRIPTS) } }
         @for member in &group.members {
-            div class="about" { @for sentence in wording::run_details(member) { p { (sentence) } } }
+            div class="about" { @for sentence in wording::run_details(&member.document, member.started_at.as_deref()) { p { (sentence) } } }
         }
     }
 }

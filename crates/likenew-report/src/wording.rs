@@ -11,7 +11,6 @@ use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, Number, digits};
 
 use crate::document::Document;
-use crate::labeled_document::LabeledDocument;
 use crate::unit::{Unit, clean};
 
 /// The served page, for a browser without scripts.
@@ -280,9 +279,8 @@ pub(crate) fn points_beyond(count: usize) -> String {
 }
 
 /// Target, program, and the limits of the measurement, in sentences.
-pub(crate) fn run_details(labeled: &LabeledDocument) -> Vec<String> {
-    let document = &labeled.document;
-    let mut sentences = vec![target(document), run(document, labeled.started_at.as_deref())];
+pub(crate) fn run_details(document: &Document, started_at: Option<&str>) -> Vec<String> {
+    let mut sentences = vec![target(document), run(document, started_at)];
     sentences.extend(document.target.accounting.as_ref().map(device_counters));
     sentences.extend(added_latency(document));
     sentences.extend(document.target.caveats.iter().map(|sentence| caveat(sentence)));

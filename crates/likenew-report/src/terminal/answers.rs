@@ -175,7 +175,7 @@ impl Page {
             parts.push(self.overview_table(table, usize::MAX));
         }
         parts.extend(self.answers(document));
-        let run = wording::run_details(labeled);
+        let run = wording::run_details(document, labeled.started_at.as_deref());
         parts.push(
             run.iter()
                 .flat_map(|sentence| self.wrap(sentence, "", 2))
