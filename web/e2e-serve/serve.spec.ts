@@ -68,7 +68,7 @@ test("from a drive to its answer", { tag: "@journey" }, async ({ page, server })
 /** How the runs differ stands first, and below it the runs side by side. */
 async function isCompared(page: Page): Promise<void> {
   const report = page.getByRole("region", { name: "Report of check" });
-  await expect(report.getByRole("heading", { level: 1, name: /^B against A: / })).toBeVisible();
+  await expect(report.getByRole("heading", { level: 1, name: /^used against new: / })).toBeVisible();
   await expect(report.getByRole("img", { name: "Speeds compared" })).toBeVisible();
   await expect(report.getByText(/^B = sim:tiny-flash/).first()).toBeVisible();
 }
@@ -223,7 +223,7 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   await page.route("**/api/compare?*", (route) => route.fulfill({ json: example("compare-benches") }));
   await page.getByRole("link", { name: "Compare" }).click();
   await expect(page).toHaveURL(/#\/result\/2026-04-17T.*\/2026-04-24T/);
-  await expect(page.getByRole("heading", { level: 1, name: /^B against A: / })).toBeVisible();
+  await expect(page.getByRole("heading", { level: 1, name: /^used against new: / })).toBeVisible();
 });
 
 test("one check has no chart, and a drive that was never checked says so", async ({ page, server }) => {

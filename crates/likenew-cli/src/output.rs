@@ -343,7 +343,7 @@ fn is_comparison(document: &Document) -> bool {
 fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
     let members: Vec<&LabeledDocument> = group.iter().map(|(labeled, _)| *labeled).collect();
     let labels: Vec<&str> = members.iter().map(|labeled| labeled.label.as_str()).collect();
-    let names = short_names(&members);
+    let names = short_names(&members, true);
     let runs = group.iter().zip(&names).map(|((labeled, is_virtual), name)| {
         let Document { plan, target, tables, .. } = &labeled.document;
         ComparedRun { name, plan, kind: target.kind, is_virtual: *is_virtual, tables }

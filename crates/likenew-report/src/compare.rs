@@ -34,15 +34,16 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
             None => groups.push(Group { procedure, members: vec![labeled], names: Vec::new() }),
         }
     }
-    groups.iter_mut().for_each(Group::name);
+    let compared = documents.iter().filter(|labeled| labeled.document.procedure == COMPARISON);
+    let compared: Vec<_> =
+        compared.filter_map(|labeled| labeled.document.plan.options.get("procedure")?.as_str()).collect();
+    for group in &mut groups {
+        group.names = short_names(&group.members, compared.contains(&group.procedure));
+    }
     groups
 }
 
 impl Group<'_> {
-    fn name(&mut self) {
-        self.names = short_names(&self.members);
-    }
-
     /// All tables with their titles, in the order of the documents: joined if the rows of the members
     /// correspond, otherwise separate.
     pub(crate) fn tables(&self) -> Vec<(String, Grid)> {

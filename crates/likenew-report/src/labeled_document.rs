@@ -66,12 +66,14 @@ pub fn label_runs(runs: Vec<(Document, RunSource)>) -> Vec<LabeledDocument> {
 
 /// Longer labels are shortened above columns.
 const LABEL_CHARS_MAX: usize = 10;
-/// Longer names are replaced by letters. Chosen: four of them and the name of a speed fit into 80 columns.
+/// Longer names are replaced by letters above a column of a comparison. Chosen: four of them and the name of a speed fit into 80
+/// columns.
 const NAME_CHARS_MAX: usize = 16;
 
 /// What each document of one procedure is called in sentences, headings and legends: its label; where any of these is long, its
-/// own part of it, or what it does not share with the others, or else a letter.
-pub fn short_names(members: &[&LabeledDocument]) -> Vec<String> {
+/// own part of it, or what it does not share with the others, or else a letter. Names in a comparison can be longer than those
+/// above each column of joined tables.
+pub fn short_names(members: &[&LabeledDocument], is_comparison: bool) -> Vec<String> {
     let labels: Vec<String> = members.iter().map(|member| clean(&member.label)).collect();
     if fit(&labels, LABEL_CHARS_MAX) {
         return labels;
@@ -80,9 +82,10 @@ pub fn short_names(members: &[&LabeledDocument]) -> Vec<String> {
     let simulated: HashSet<_> = targets.flatten().filter(|name| name.starts_with(SIMULATED)).collect();
     // Two simulated drives can be in the same state.
     let own = (simulated.len() < 2).then(|| members.iter().map(|member| own_part(member)).collect());
+    let chars_max = if is_comparison { NAME_CHARS_MAX } else { LABEL_CHARS_MAX };
     let candidates = own.into_iter().chain([distinctive(&labels)]);
     let letters = || (0..labels.len()).map(letter).collect();
-    candidates.into_iter().find(|names| fit(names, NAME_CHARS_MAX)).unwrap_or_else(letters)
+    candidates.into_iter().find(|names| fit(names, chars_max)).unwrap_or_else(letters)
 }
 
 /// `used #2` of the label `sim:tiny-flash?state=used #2`, and `data` of `/mnt/data`.
@@ -181,7 +184,7 @@ mod tests {
         };
         let names = |dates: &[&str]| {
             let labeled = label_runs(dates.iter().map(|date| run(date)).collect());
-            (labeled[0].label.clone(), short_names(&labeled.iter().collect::<Vec<_>>()))
+            (labeled[0].label.clone(), short_names(&labeled.iter().collect::<Vec<_>>(), true))
         };
         let (label, short) = names(&["2026-03-14T15:09:26.535Z", "2026-03-20T10:00:00.000Z"]);
         assert_eq!(label, "/dev/sda 2026-03-14 15:09");
@@ -199,7 +202,7 @@ mod tests {
                 document
             };
             let labeled = label_all(targets.iter().map(document).collect());
-            short_names(&labeled.iter().collect::<Vec<_>>())
+            short_names(&labeled.iter().collect::<Vec<_>>(), true)
         };
         assert_eq!(names(&[("/dev/sda", ""), ("/dev/sdb", "")]), ["/dev/sda", "/dev/sdb"]);
         assert_eq!(
