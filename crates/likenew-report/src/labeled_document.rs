@@ -118,8 +118,8 @@ fn distinctive(labels: &[String]) -> Vec<String> {
     let is_shared = |place: &usize| {
         labels.iter().all(|label| label.len() > *place && label.starts_with(&first[..*place]))
     };
-    let ends = first.match_indices(ENDS).map(|(at, end)| at + end.len());
-    let from = ends.filter(is_shared).last().unwrap_or(0);
+    let mut ends = first.match_indices(ENDS).map(|(at, end)| at + end.len());
+    let from = ends.rfind(is_shared).unwrap_or(0);
     labels.iter().map(|label| label[from..].to_owned()).collect()
 }
 
