@@ -1,11 +1,15 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { pathToFileURL } from "node:url";
+
 import type { Page } from "@playwright/test";
 
 import { cardOf, clipped, expect, saved, textFaults, violations } from "../e2e/fixtures";
 import type { Document } from "../src/Document";
-import type { DriveHistory, RunEntry } from "../src/serve/api";
+import type { DriveHistory, RealDrive, RunEntry } from "../src/serve/api";
+import { toDriveHistory, toStart } from "../src/serve/place";
 import { example } from "../test/documents";
 import { drive, fallen } from "../test/histories";
-import { test } from "./server";
+import { Server, test } from "./server";
 
 const TARGET = "Folder, device or simulated drive";
 
@@ -19,47 +23,72 @@ function refusalsAreExpected(page: Page): void {
   page.removeAllListeners("console");
 }
 
-/** Agrees to what a run costs. */
-async function start(page: Page, ask = "What does it cost?"): Promise<void> {
-  await page.getByRole("button", { name: ask }).click();
+/** Agrees to what a run costs, which is said before that can be done. */
+async function start(page: Page): Promise<void> {
+  await expect(page.getByRole("status", { name: "What it costs" })).toContainText(/takes .+\./);
   await page.getByRole("button", { name: "Start" }).click();
 }
+
+const used = { command: "check", target: "sim:tiny-flash?state=used", options: {} };
 
 test("from a drive to its answer", { tag: "@journey" }, async ({ page, server }) => {
   await page.goto(server.url);
   expect(page.url()).not.toContain(server.url.split("#")[1]);
-  await expect(page.getByRole("heading", { name: "Simulated drives" })).toBeVisible();
-  await page.getByRole("link", { name: "Tiny Flash 1 GiB" }).click();
+  await expect(page.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
+  await expect(page.getByText("sim:", { exact: false }), "simulated drives are one link away").toHaveCount(0);
+  await expect(page).toHaveTitle("Drives · Likenew");
+  await page.getByRole("link", { name: "Simulated drives, to try it out" }).click();
+  await page.getByRole("link", { name: "Tiny Flash 1 GiB", exact: true }).click();
   const target = page.getByLabel(TARGET);
   await expect(target).toHaveValue("sim:tiny-flash");
-  await target.fill("sim:tiny-flash?state=used");
-  await page.getByRole("button", { name: "What does it cost?" }).click();
-  await expect(page.getByText(/^Writes up to .*B; takes about .*\./)).toBeVisible();
+  await target.fill(used.target);
+  const begin = page.getByRole("button", { name: "Start" });
+  await expect(begin, "its cost is not known yet").toBeDisabled();
+  const cost = page.getByRole("status", { name: "What it costs" });
+  await expect(cost).toContainText(/Writes up to .*B; takes about .*\./);
+  expect((await cost.boundingBox())!.y).toBeLessThan((await begin.boundingBox())!.y);
+  await expect(page.getByText("likenew check 'sim:tiny-flash?state=used'")).toBeVisible();
+  await expect(page).toHaveTitle("New run: check sim:tiny-flash?state=used · Likenew");
   await isOpenToAll(page);
-  await page.getByRole("button", { name: "Start" }).click();
+  await begin.click();
   await expect(page.getByText("Done, and found a problem.")).toBeVisible();
   await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
+  await expect(page.getByText(/Writes are slow: sustained writes run at/), "it is said once").toHaveCount(1);
   await isOpenToAll(page);
-  await page.getByRole("link", { name: "Full report" }).click();
+  await expect(page, "the address outlives the server").toHaveURL(/#\/result\/2.*-check-sim-tiny-flash-state-used$/);
+  await page.reload();
   await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
+  await expect(page).toHaveTitle(/^check-sim-tiny-flash-state-used, \d{4}-.* · Likenew$/);
+  await page.getByRole("link", { name: /^Start it here: likenew recondition/ }).click();
+  await expect(page.getByLabel("Command")).toHaveValue("recondition");
+  await expect(page.getByRole("combobox", { name: /^step/ }).or(page.getByRole("textbox", { name: /^step/ }))).toHaveValue("rewrite");
+  await expect(cost).toContainText("takes");
 });
 
 /** How the runs differ stands first, and below it the runs side by side. */
 async function isCompared(page: Page): Promise<void> {
   const report = page.getByRole("region", { name: "Report of check" });
-  await expect(report.getByRole("heading", { level: 1, name: /^B against A: / })).toBeVisible();
+  await expect(report.getByRole("heading", { level: 1, name: /^used against new: / })).toBeVisible();
   await expect(report.getByRole("img", { name: "Speeds compared" })).toBeVisible();
   await expect(report.getByText(/^B = sim:tiny-flash/).first()).toBeVisible();
 }
 
-test("two runs are compared, the earlier one first, also when the page is loaded again", async ({ page, server }) => {
+test("two marked runs are compared, the earlier one first, also when the page is loaded again", async ({ page, server }) => {
   await server.measure("check", "sim:tiny-flash");
   await page.goto(server.url);
-  await page.getByRole("link", { name: "Earlier runs" }).click();
-  const compare = page.getByRole("button", { name: "Compare" });
-  await expect(compare).toBeDisabled();
+  const toRuns = page.getByRole("link", { name: "Earlier runs" });
+  await toRuns.click();
+  const compare = page.getByRole("link", { name: "Compare" });
   const items = page.getByRole("listitem");
-  await items.filter({ hasText: "As fast as new" }).getByRole("checkbox").first().check();
+  const one = items.filter({ hasText: "As fast as new" }).getByRole("checkbox").first();
+  await one.check();
+  await expect(compare).toHaveCount(0);
+  // A mark stays on the way to another view and back, and when the page is loaded again.
+  await page.getByRole("link", { name: "Drives", exact: true }).click();
+  await expect(page.getByText("1 run marked")).toBeVisible();
+  await page.reload();
+  await toRuns.click();
+  await expect(one).toBeChecked();
   await items.filter({ hasText: "state=used" }).filter({ hasText: "Writes are slow" }).getByRole("checkbox").first().check();
   await isOpenToAll(page);
   await compare.click();
@@ -69,6 +98,10 @@ test("two runs are compared, the earlier one first, also when the page is loaded
   await isOpenToAll(page);
   await page.reload();
   await isCompared(page);
+  await page.goBack();
+  await expect(one).toBeChecked();
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(one).not.toBeChecked();
 });
 
 test("runs of different commands are shown although they cannot be compared", async ({ page, server }) => {
@@ -78,8 +111,8 @@ test("runs of different commands are shown although they cannot be compared", as
   await page.getByRole("link", { name: "Earlier runs" }).click();
   for (const command of ["bench", "check"])
     await page.getByRole("listitem").filter({ hasText: `${command} sim:tiny-flash` }).getByRole("checkbox").first().check();
-  await page.getByRole("button", { name: "Compare" }).click();
-  await expect(page.getByRole("alert")).not.toBeEmpty();
+  await page.getByRole("link", { name: "Compare" }).click();
+  await expect(page.getByRole("main").getByRole("alert")).not.toBeEmpty();
   await expect(page.getByRole("region", { name: "Report of bench" })).toBeVisible();
   await expect(page.getByRole("region", { name: "Report of check" })).toBeVisible();
 });
@@ -88,24 +121,22 @@ test("from a drive to its history, and to two of its checks compared", async ({ 
   await server.measure("check", "sim:tiny-flash");
   await server.measure("check", "sim:tiny-flash");
   await page.goto(server.url);
-  await page.getByRole("link", { name: "History of sim:tiny-flash" }).click();
-  await expect(page.getByText(/^✓ No change beyond the scatter between its \d+ checks\.$/)).toBeVisible();
-  await page.getByRole("link", { name: "History", exact: true }).click();
-  const simulated = page.getByRole("region", { name: "Simulated drives" });
+  await page.getByRole("link", { name: "Simulated drives, to try it out" }).click();
+  const simulated = page.getByRole("region", { name: "Checked" });
   await expect(simulated.getByText("sequential read").first()).toBeVisible();
   await expect(simulated.getByText(/As fast as new/)).toBeVisible();
+  await expect(simulated.locator("polyline").first(), "its checks as a line").toHaveAttribute("points", /,.* .*,/);
   await isOpenToAll(page);
   await simulated.getByRole("link", { name: "sim:tiny-flash", exact: true }).click();
+  await expect(page.getByText(/^✓ No change beyond the scatter between its \d+ checks\.$/)).toBeVisible();
   await expect(page.getByRole("heading", { name: /^sim:tiny-flash, 1 GiB: \d+ checks since / })).toBeVisible();
   await expect(page.getByRole("img", { name: "Speed of each check" }).locator("canvas")).toBeVisible();
   await isOpenToAll(page);
 
   const checks = page.getByRole("checkbox");
-  const compare = page.getByRole("button", { name: "Compare" });
   await checks.nth(0).check();
-  await expect(compare).toBeDisabled();
   await checks.nth(1).check();
-  await compare.click();
+  await page.getByRole("link", { name: "Compare" }).click();
   await isCompared(page);
 });
 
@@ -113,22 +144,36 @@ test("from a drive to its history, and to two of its checks compared", async ({ 
 async function withHistory(page: Page, one: DriveHistory): Promise<void> {
   const { checks, ...summary } = one;
   const damaged = [{ archive: ".", run: "2026-01-01T00-00-00.000Z-check-home", error: "plan.toml is missing" }];
-  await page.route("**/api/history", (route) => route.fulfill({ json: { schema: 1, drives: [summary], damaged } }));
+  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [summary], damaged } }));
   await page.route(`**/api/history/${one.key}`, (route) => route.fulfill({ json: { schema: 1, ...one } }));
+}
+
+/** The block devices of this machine, whatever it has. */
+async function withReal(page: Page, real: RealDrive[]): Promise<void> {
+  await page.route("**/api/drives", async (route) =>
+    route.fulfill({ json: { ...((await (await route.fetch()).json()) as object), real } }),
+  );
 }
 
 /** With LIKENEW_PICTURES set, writes the picture in the README again. */
 test("a drive that fell says so in its list, its chart and its table", async ({ page, server, errors }) => {
   await withHistory(page, fallen());
+  await withReal(page, [
+    { path: "/dev/sda", model: "Example 870", capacity_bytes: 5e11, is_drive: true, used_by: null },
+    { path: "/dev/loop0", model: null, capacity_bytes: 1e8, is_drive: false, used_by: "mounted at /snap/core" },
+    { path: "/dev/loop1", model: null, capacity_bytes: 1e9, is_drive: false, used_by: null },
+  ]);
   await page.goto(server.url);
-  await page.getByRole("link", { name: "History", exact: true }).click();
-  const drives = page.getByRole("region", { name: "Real drives" });
+  const drives = page.getByRole("region", { name: "Drives of this machine" });
+  await expect(drives.getByRole("listitem"), "not what only holds a package").toHaveCount(2);
+  await expect(drives.getByText("Never checked.")).toHaveCount(1);
+  await expect(drives.locator("polyline"), "a line for each of two metrics").toHaveCount(2);
   const fall = "Sustained writes are 60% slower (58–62%) since 2026-03-10.";
   await expect(drives.getByText(fall)).toBeVisible();
   await expect(drives.getByText("464 MB/s · 86%")).toBeVisible();
   await page.getByText("Runs that cannot be read").click();
   await expect(page.getByText("2026-01-01T00-00-00.000Z-check-home: plan.toml is missing")).toBeVisible();
-  await drives.getByRole("link").click();
+  await drives.getByRole("link", { name: "Example 870 (/dev/sda)" }).click();
 
   await expect(page.getByText(fall)).toBeVisible();
   await expect(page.getByText("Sequential reads are 14% slower (12–17%) since 2026-03-10.")).toBeVisible();
@@ -168,8 +213,7 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   await expect(table.getByRole("img", { name: "slower from here on" })).toHaveCount(2);
   await expect(table.getByRole("img", { name: "faster from here on" })).toHaveCount(1);
   const boxes = table.getByRole("checkbox");
-  for (const at of [0, 1, 2]) await boxes.nth(at).check();
-  await expect(boxes.nth(0), "two checks are compared").not.toBeChecked();
+  for (const at of [1, 0]) await boxes.nth(at).check();
   await page.setViewportSize({ width: 720, height: 1000 });
   await page.emulateMedia({ media: "print" });
   expect(await clipped(page)).toEqual([]);
@@ -177,24 +221,28 @@ test("a drive that fell says so in its list, its chart and its table", async ({ 
   // The earlier one comes first, whichever was marked first.
   await page.route("**/api/runs/*", (route) => route.fulfill({ json: example("bench-new") }));
   await page.route("**/api/compare?*", (route) => route.fulfill({ json: example("compare-benches") }));
-  await page.getByRole("button", { name: "Compare" }).click();
-  await expect(page).toHaveURL(/#\/result\/2026-04-10T.*\/2026-04-17T/);
-  await expect(page.getByRole("heading", { level: 1, name: /^B against A: / })).toBeVisible();
+  await page.getByRole("link", { name: "Compare" }).click();
+  await expect(page).toHaveURL(/#\/result\/2026-04-17T.*\/2026-04-24T/);
+  await expect(page.getByRole("heading", { level: 1, name: /^used against new: / })).toBeVisible();
 });
 
-test("one check has no chart, and no history says how to begin", async ({ page, server }) => {
+test("one check has no chart, and a drive that was never checked says so", async ({ page, server }) => {
   await withHistory(page, drive({ sequential_read: [500e6] }));
+  await withReal(page, []);
   await page.goto(server.url);
-  await page.getByRole("link", { name: "History", exact: true }).click();
-  await page.getByRole("region", { name: "Real drives" }).getByRole("link").click();
+  await expect(page.getByText("No drive of this machine can be seen from here.")).toBeVisible();
+  const others = page.getByRole("region", { name: "Folders, and drives that are not here now" });
+  await others.getByRole("link", { name: "History of /dev/sda" }).click();
   await expect(page.getByText("Checked once, so there is nothing to compare with yet.")).toBeVisible();
   await expect(page.locator("canvas")).toHaveCount(0);
   await expect(page.getByRole("cell", { name: "500 MB/s", exact: true })).toBeVisible();
-  await page.route("**/api/history", (route) => route.fulfill({ json: { schema: 1, drives: [], damaged: [] } }));
-  await page.getByRole("link", { name: "History", exact: true }).click();
-  await expect(page.getByText("No drive was checked yet.")).toBeVisible();
-  await page.getByRole("link", { name: "Check one" }).click();
+  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [], damaged: [] } }));
+  await withReal(page, [{ path: "/dev/sda", model: null, capacity_bytes: 1e9, is_drive: true, used_by: null }]);
+  await page.getByRole("link", { name: "Drives", exact: true }).click();
+  await expect(page.getByText("Never checked.")).toBeVisible();
+  await page.getByRole("link", { name: "Check: /dev/sda" }).click();
   await expect(page.getByLabel("Command")).toHaveValue("check");
+  await expect(page.getByLabel(TARGET)).toHaveValue("/dev/sda");
 });
 
 test("the list says what each run found, and what became of the others", async ({ page, server }) => {
@@ -215,9 +263,9 @@ test("the list says what each run found, and what became of the others", async (
     entry("d", { standing: "unfinished", target: "/mnt/busy" }),
     entry("e", { started_at: null, procedure: null, target: null, error: "its plan is missing" }),
   ];
-  const busy = { id: 7, command: "check", target: "/mnt/busy", run: "d", progress: null, messages: [], end: null };
+  const busy = { id: 7, command: "check", target: "/mnt/busy", options: {}, is_own: true, run: "d", progress: null, messages: [], end: null };
   await page.route("**/api/runs?*", (route) => route.fulfill({ json: { runs, count: runs.length } }));
-  await page.route("**/api/jobs", (route) => route.fulfill({ json: [busy] }));
+  await page.route("**/api/now", (route) => route.fulfill({ json: { running: [busy], change: "" } }));
   await page.goto(server.url);
   await page.getByRole("link", { name: "Earlier runs" }).click();
   const item = (text: string) => page.getByRole("listitem").filter({ hasText: text });
@@ -232,36 +280,61 @@ test("the list says what each run found, and what became of the others", async (
   await isOpenToAll(page);
 });
 
-test("a run is canceled, and resumed to its end", async ({ page, server }) => {
+test("a run is seen while it measures, canceled, and resumed to its end", async ({ page, server }) => {
+  const options = { passes: "3", span: "64MiB", time: "1s" };
   await page.goto(server.url);
-  await page.getByRole("link", { name: "New run" }).click();
-  await page.getByLabel("Command").selectOption("bench");
-  await page.getByLabel(TARGET).fill(server.folder);
-  await page.getByText("Options").click();
-  await page.getByRole("textbox", { name: /^span/ }).fill("64MiB");
-  await page.getByRole("textbox", { name: /^time/ }).fill("1s");
-  await page.getByRole("textbox", { name: /^passes/ }).first().fill("2");
+  await page.goto(new URL(toStart({ command: "bench", target: server.folder, options }), server.url).href);
+  await expect(page.getByRole("textbox", { name: /^span/ }), "what is chosen is in the address").toHaveValue("64MiB");
   await start(page);
   await expect(page.getByRole("progressbar")).toBeVisible();
+  await expect(page.getByText(/moved, .*B of it written/)).toBeVisible();
+  for (const [name, heading] of [["Reads", "Reads"], ["Writes", "Writes"]] as const) {
+    await expect(page.getByRole("img", { name: new RegExp(`^${name} so far: .* to .*MB/s`) })).toBeVisible();
+    await expect(page.getByText(heading, { exact: true })).toBeVisible();
+  }
+  await expect(page.getByText(/^Latency: p50 .*, p99 .*, max /).first()).toBeVisible();
+  await expect(page).toHaveTitle(/^\d.*% bench .* · Likenew$/);
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("Canceled; it can be resumed.")).toBeVisible();
-  await start(page, "Resume");
+  await isOpenToAll(page);
+  const again = page.getByRole("link", { name: "Run it again" });
+  await expect(again).toHaveAttribute("href", toStart({ command: "bench", target: server.folder, options }));
+  await page.getByRole("button", { name: "Resume" }).click();
+  await start(page);
   await expect(page.getByText("Done.")).toBeVisible();
 });
 
+test("two drives are measured at once, each in a tab, and one of them from a terminal", async ({ page, context, server }) => {
+  await page.goto(server.url);
+  const words = ["--span", "64MiB", "--time", "2s", "--passes", "2", "--quiet"];
+  const ended = server.terminal("bench", server.folder, ...words);
+  // It appears without a reload.
+  const underWay = page.getByRole("region", { name: "Under way" });
+  await expect(underWay.getByRole("link", { name: `bench ${server.folder}` })).toBeVisible();
+  const other = await context.newPage();
+  await other.goto(new URL(toStart(used), server.url).href);
+  await start(other);
+  await expect(other.getByRole("progressbar")).toBeVisible();
+  await underWay.getByRole("link", { name: `bench ${server.folder}` }).click();
+  await expect(page.getByText("Started in a terminal; cancel it there with Ctrl-C.")).toBeVisible();
+  await expect(page.getByRole("img", { name: /^(Reads|Writes) so far: / }).first()).toBeVisible();
+  await expect(page.getByRole("button", { name: "Cancel" })).toHaveCount(0);
+  await expect(other.getByText("Done, and found a problem.")).toBeVisible();
+  await ended;
+  await expect(page.getByText("Done.")).toBeVisible();
+  await expect(page.getByRole("region", { name: "Report of bench" })).toBeVisible();
+  await expect(page).toHaveURL(/#\/result\//);
+});
+
 test("every block device can be chosen for a new run", async ({ page, server }) => {
-  await page.route("**/api/drives", async (route) => {
-    const real = ["/dev/sda", "/dev/sdb", "/dev/nvme0n1"].map((path) => ({ path, model: null, capacity_bytes: 1e12 }));
-    await route.fulfill({ json: { ...(await (await route.fetch()).json()), real } });
-  });
+  const real = ["/dev/sda", "/dev/sdb", "/dev/nvme0n1"].map((path) => ({ path, model: null, capacity_bytes: 1e12, is_drive: true, used_by: null }));
+  await withReal(page, real);
   await page.goto(server.url);
   await page.getByRole("link", { name: "New run" }).click();
   await expect(page.getByLabel("Command")).toBeVisible();
   const options = page.locator("#known-drives option");
   const targets = await options.evaluateAll((all) => all.map((option) => option.getAttribute("value")));
   expect(targets.slice(0, 4)).toEqual(["/dev/sda", "/dev/sdb", "/dev/nvme0n1", expect.stringMatching(/^sim:/)]);
-  await page.getByRole("link", { name: "Drives", exact: true }).click();
-  await expect(page.getByRole("link", { name: "Tiny Flash 1 GiB" })).toBeVisible();
 });
 
 test("what wears flash asks what the terminal asks, and another choice asks again", async ({ page, server }) => {
@@ -270,17 +343,37 @@ test("what wears flash asks what the terminal asks, and another choice asks agai
   await page.getByLabel("Command").selectOption("endure");
   await page.getByLabel(TARGET).fill(server.folder);
   const begin = page.getByRole("button", { name: "Start" });
-  await expect(begin).toHaveCount(0);
   await page.getByText("Options").click();
-  await page.getByRole("textbox", { name: /^bytes/ }).fill("100GiB");
-  await page.getByRole("button", { name: "What does it cost?" }).click();
+  const bytes = page.getByRole("textbox", { name: /^bytes/ });
+  await bytes.fill("100GiB");
   await expect(page.getByText(/This writes .* to the drive, which wears flash\. Go on\?$/)).toBeVisible();
+  await expect(begin).toBeEnabled();
   await isOpenToAll(page);
-  await page.getByRole("textbox", { name: /^bytes/ }).fill("200GiB");
-  await expect(begin).toHaveCount(0);
+  await bytes.fill("200GiB");
+  await expect(begin).toBeDisabled();
+  // What is chosen is there again after a reload, and on the way back.
+  await page.reload();
+  await expect(bytes).toHaveValue("200GiB");
+  await page.getByRole("link", { name: "Drives", exact: true }).click();
+  await page.goBack();
+  await expect(bytes).toHaveValue("200GiB");
   await start(page);
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("Canceled; it can be resumed.")).toBeVisible();
+});
+
+test("what takes a consent cannot be started, and says the command that asks for it", async ({ page, server }) => {
+  refusalsAreExpected(page);
+  const file = `${server.folder}/disk image`;
+  writeFileSync(file, Buffer.alloc(1 << 20, 7));
+  await page.goto(server.url);
+  await page.goto(new URL(toStart({ command: "endure", target: file, options: { bytes: "1MiB" } }), server.url).href);
+  const alert = page.getByRole("main").getByRole("alert");
+  await expect(alert).toContainText("writing would destroy its data, so nothing was changed");
+  await expect(alert.getByText(`likenew endure --bytes=1MiB '${file}'`)).toBeVisible();
+  await expect(page.getByRole("button", { name: "Start" })).toBeDisabled();
+  await isOpenToAll(page);
+  expect(readFileSync(file)).toEqual(Buffer.alloc(1 << 20, 7));
 });
 
 test("a mistake is answered with a sentence", async ({ page, server }) => {
@@ -290,13 +383,84 @@ test("a mistake is answered with a sentence", async ({ page, server }) => {
   await page.getByLabel("Command").selectOption("check");
   await page.getByLabel(TARGET).fill("sim:tiny-flush");
   await page.getByLabel(TARGET).press("Enter");
-  await expect(page.getByRole("alert")).toHaveText(/did you mean "tiny-flash"/);
+  await expect(page.getByRole("main").getByRole("alert")).toContainText(/did you mean "tiny-flash"/);
 });
 
-test("without its secret the page shows nothing", async ({ page, server }) => {
+test("without its secret, or with a wrong one, the page shows nothing and says why", async ({ page, server }) => {
   refusalsAreExpected(page);
-  await page.goto(new URL(server.url).origin);
-  await expect(page.getByText("needs the address that likenew serve has printed").first()).toBeVisible();
+  for (const address of [new URL(server.url).origin, `${new URL(server.url).origin}/#${"0".repeat(64)}`]) {
+    await page.goto(address);
+    await expect(page.getByText("This address has no secret, or a wrong one.")).toBeVisible();
+    await expect(page.getByRole("main")).toBeEmpty();
+    await page.goto("about:blank");
+  }
+});
+
+test("another tab needs no secret of its own, and a wrong one spoils no other", async ({ page, context, server }) => {
+  await page.goto(server.url);
+  const link = page.getByRole("link", { name: "Earlier runs" });
+  await expect(link).toBeVisible();
+  const [opened] = await Promise.all([context.waitForEvent("page"), link.click({ modifiers: ["ControlOrMeta"] })]);
+  await expect(opened.getByRole("link", { name: /^check sim:tiny-flash/ }).first()).toBeVisible();
+  await expect(opened).toHaveTitle("Earlier runs · Likenew");
+  const passedOn = await context.newPage();
+  await passedOn.goto(opened.url());
+  await expect(passedOn.getByRole("link", { name: /^check sim:tiny-flash/ }).first()).toBeVisible();
+  const wrong = await context.newPage();
+  await wrong.goto(`${new URL(server.url).origin}/#${"0".repeat(64)}`);
+  await expect(wrong.getByText("This address has no secret, or a wrong one.")).toBeVisible();
+  await page.reload();
+  await expect(page.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
+});
+
+test("a server that has stopped is missed within 5 s", async ({ page }) => {
+  refusalsAreExpected(page);
+  const server = await Server.start();
+  await page.goto(server.url);
+  await expect(page.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
+  await server.kill();
+  await expect(page.getByText("The server has stopped, or does not answer.")).toBeVisible({ timeout: 5_000 });
+  await expect(page.getByRole("region", { name: "Drives of this machine" }), "what it said stays").toBeVisible();
+});
+
+test.describe("a file that is saved", () => {
+  test("holds what was shown, and needs no server", async ({ page, context, server }, info) => {
+    await withHistory(page, fallen());
+    await page.goto(server.url);
+    await expect(page.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
+    const fileOf = async (name: string): Promise<string> => {
+      const path = info.outputPath(name);
+      writeFileSync(path, (await saved(page, "Save as HTML")).content);
+      return pathToFileURL(path).href;
+    };
+    const file = await context.newPage();
+    await file.goto(await fileOf("drives.html"));
+    await expect(file.getByText("Sustained writes are 60% slower (58–62%) since 2026-03-10.")).toBeVisible();
+    await expect(file.getByRole("img", { name: "Speed of each check" }).locator("canvas")).toBeVisible();
+    await expect(file.getByRole("checkbox")).toHaveCount(0);
+    await page.goto(new URL(toDriveHistory(fallen().key), server.url).href);
+    await expect(page.getByText(/Last check:/)).toBeVisible();
+    await file.goto(await fileOf("drive.html"));
+    await expect(file.getByRole("heading", { name: /^Example 870 \(\/dev\/sda\)/ })).toBeVisible();
+    await page.getByRole("link", { name: "Earlier runs" }).click();
+    await page.getByRole("link", { name: /^check sim:tiny-flash\?/ }).first().click();
+    await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
+    await file.goto(await fileOf("run.html"));
+    await expect(file.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
+    await expect(file.getByRole("link", { name: /^Start it here/ })).toHaveCount(0);
+  });
+
+  test("is what history writes, too", async ({ page, server }, info) => {
+    await server.measure("check", "sim:tiny-flash");
+    const path = info.outputPath("history.html");
+    await server.terminal("history", "--html", path);
+    await page.goto(pathToFileURL(path).href);
+    await page.getByRole("link", { name: "sim:tiny-flash?state=used" }).click();
+    await expect(page.getByText(/Writes are slow/).first()).toBeVisible();
+    expect(await violations(page)).toEqual([]);
+    await page.goBack();
+    await expect(page.getByRole("heading", { name: "History" })).toBeVisible();
+  });
 });
 
 /** Facts of a machine with two drives, whatever this one has. */
@@ -314,9 +478,23 @@ test.describe("without the policy, which stops the styles of saved files that ar
         await page.setViewportSize({ width, height: 800 });
         await page.emulateMedia({ colorScheme });
         await page.route("**/api/facts", (route) => route.fulfill({ json: withDrives() }));
+        await withReal(
+          page,
+          ["sda", "nvme0n1"].map((name) => ({
+            path: `/dev/${name}`,
+            model: "Example SSD 870 of a long name",
+            capacity_bytes: 5e11,
+            is_drive: true,
+            used_by: null,
+          })),
+        );
+        await withHistory(page, fallen());
         await page.goto(server.url);
-        await expect(page.getByRole("link", { name: "Tiny Flash 1 GiB" })).toBeVisible();
-        await expect(page.getByRole("region", { name: "Table: Drives of this machine" }).getByRole("row")).toHaveCount(3);
+        await expect(page.getByText("Sustained writes are 60% slower")).toBeVisible();
+        await expect(page.getByText("466 GiB · link SATA 6 Gb/s · health ✓ OK")).toHaveCount(2);
+        await isOpenToAll(page);
+        await page.getByRole("link", { name: "Simulated drives, to try it out" }).click();
+        await expect(page.getByRole("link", { name: "Tiny Flash 1 GiB", exact: true })).toBeVisible();
         await isOpenToAll(page);
         await page.getByRole("link", { name: "New run" }).click();
         await page.getByText("Options").click();
@@ -325,11 +503,7 @@ test.describe("without the policy, which stops the styles of saved files that ar
         await page.getByRole("link", { name: /^check sim:tiny-flash\?/ }).first().click();
         await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
         await isOpenToAll(page);
-        await withHistory(page, fallen());
-        await page.getByRole("link", { name: "History", exact: true }).click();
-        await expect(page.getByText("Sustained writes are 60% slower")).toBeVisible();
-        await isOpenToAll(page);
-        await page.getByRole("region", { name: "Real drives" }).getByRole("link").click();
+        await page.goto(new URL(toDriveHistory(fallen().key), server.url).href);
         const picture = page.getByRole("img", { name: "Speed of each check" });
         await expect(picture.locator("canvas")).toBeVisible();
         await picture.hover();

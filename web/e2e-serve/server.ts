@@ -13,6 +13,8 @@ export class Server {
     readonly url: string,
     /** A folder to measure. */
     readonly folder: string,
+    /** What programs beside it have in their environment, so that they share its runs. */
+    readonly env: NodeJS.ProcessEnv,
     private readonly root: string,
     private readonly child: ChildProcess,
   ) {}
@@ -22,8 +24,14 @@ export class Server {
     if (!program) throw new Error("set LIKENEW to the likenew program that is to be tested");
     const root = mkdtempSync(join(tmpdir(), "likenew-page-"));
     const folder = join(root, "folder");
-    mkdirSync(folder);
-    const env = { ...process.env, XDG_DATA_HOME: join(root, "data"), LIKENEW_LOCK_DIR: join(root, "locks") };
+    const session = join(root, "session");
+    [folder, session].forEach((path) => mkdirSync(path, { mode: 0o700 }));
+    const env = {
+      ...process.env,
+      XDG_DATA_HOME: join(root, "data"),
+      XDG_RUNTIME_DIR: session,
+      LIKENEW_LOCK_DIR: join(root, "locks"),
+    };
     const child = spawn(program, ["serve", "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "inherit"] });
     const url = await new Promise<string>((resolve, reject) => {
       let text = "";
@@ -34,7 +42,7 @@ export class Server {
       });
       child.on("exit", (code) => reject(new Error(`likenew serve ended with code ${code}: ${text}`)));
     });
-    return new Server(url, folder, root, child);
+    return new Server(url, folder, env, root, child);
   }
 
   /** Starts a run, as the page does, and waits for its end. */
@@ -49,9 +57,24 @@ export class Server {
     await (await fetch(`${origin}/api/jobs/${id}/events`, { headers })).text();
   }
 
+  /** Runs likenew as a terminal does, and waits for its end. */
+  async terminal(...words: string[]): Promise<void> {
+    const child = spawn(process.env["LIKENEW"] ?? "", words, { env: this.env, stdio: "ignore" });
+    await new Promise((resolve) => child.on("exit", resolve));
+  }
+
+  /** Leaves without a word. */
+  async kill(): Promise<void> {
+    await this.end("SIGKILL");
+  }
+
   async stop(): Promise<void> {
+    await this.end("SIGINT");
+  }
+
+  private async end(signal: NodeJS.Signals): Promise<void> {
     const ended = new Promise((resolve) => this.child.on("exit", resolve));
-    this.child.kill("SIGINT");
+    this.child.kill(signal);
     await ended;
     rmSync(this.root, { recursive: true, force: true });
   }

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 
 import type { Page } from "@playwright/test";
 
+import { DARK, LIGHT, STRIP } from "../src/picture";
 import { spell } from "../src/units";
 import { labeled, xray } from "../test/documents";
 import { BUNDLE } from "./build";
@@ -125,6 +126,42 @@ test("an X-ray is drawn with what is unknown in it", async ({ page, open }) => {
   await expect(page.getByText("Unknown: burst credits.")).toBeVisible();
   const png = await saved(page, "Save Inside the drive as PNG");
   expect(png.content.subarray(1, 4).toString()).toBe("PNG");
+});
+
+test("a saved chart says what it is of, is light, and has no strip", async ({ page, open }) => {
+  await page.emulateMedia({ colorScheme: "dark" });
+  await open([{ ...labeled("one", "fill-used"), started_at: "2026-03-14T15:09:26.535Z" }]);
+  const tall = (await cardOf(page, FILES).getByRole("img").boundingBox())!.height;
+  const svg = (await saved(page, `Save ${FILES} as SVG`)).content.toString();
+  for (const words of [FILES, "Tiny Flash 1 GiB · simulated", "2026-03-14 15:09 UTC", "fill · "]) expect(svg).toContain(words);
+  const [, chart] = [...svg.matchAll(/<svg [^>]*height="(\d+)"/g)].map(([, height]) => Number(height));
+  expect(chart).toBe(tall - STRIP);
+  expect(svg).toContain(`fill="${LIGHT.card}"`);
+  expect(svg).not.toContain(DARK.card);
+});
+
+const rgbOf = (color: string): number[] => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
+
+test("runs that are compared have bars of their colors around 1×, with the difference in words", async ({ page, open }) => {
+  const [comparison, ...runs] = ["compare-benches", "bench-new", "bench-used"].map((name) => labeled(name, name));
+  const { series, tables } = comparison!.document;
+  const speeds = series["speeds"]!;
+  const [bars] = speeds.lines;
+  const changes = [1 / 4, 1 / 5.95, 4, 1, 1, 1, 1, 1];
+  bars!.points = changes.map((change, at) => [at, change]);
+  bars!.band = changes.map((change, at) => [at, at === 3 ? 1e-6 : change / 1.1, change * 1.1]);
+  tables["speeds"]!.forEach((row, at) => (row["in_words"] = `change ${at}`));
+  await open([comparison!, ...runs]);
+  const card = cardOf(page, speeds.title);
+  await expect(card.getByRole("button", { name: "Log" })).toHaveCount(0);
+  const texts = (await textsOf(page))[speeds.title]!.texts.map(({ text }) => text);
+  expect(texts).toContain("← slower · faster →");
+  expect(texts.filter((text) => text === "4×")).toHaveLength(2);
+  expect(texts).toContain("change 1 · 145 MB/s");
+  const svg = (await saved(page, `Save ${speeds.title} as SVG`)).content.toString();
+  const has = (color: string) => [color, `rgb(${rgbOf(color).join(",")})`].some((text) => svg.includes(text));
+  expect([LIGHT.lines[1]!, LIGHT.fall].map(has)).toEqual([true, false]);
+  await expect(page.getByRole("heading", { name: "Each run by itself" })).toBeVisible();
 });
 
 test("the bundle stays below 900 KiB", () => {

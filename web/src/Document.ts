@@ -126,6 +126,8 @@ export interface Instrument {
   version: string;
   clock: "wall" | "virtual";
   engine: string;
+  /** Operating system and kernel; not of a simulated run. */
+  system?: string;
   calibration?: Calibration;
 }
 
@@ -169,6 +171,8 @@ export interface PackedSamples {
 export interface Labeled {
   label: string;
   document: Document;
+  /** When the run began, as a date in UTC; not of a simulated run. */
+  started_at?: string;
   /** Present if the run recorded each I/O. */
   samples?: PackedSamples;
 }

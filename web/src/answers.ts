@@ -65,6 +65,9 @@ export function intervalWords({ answer, estimate, evidence }: Answer): string | 
   return ["%", "share", "×"].includes(unit) ? null : estimateLine(estimateWords(estimate));
 }
 
+/** The context in which a server says where an action can be started. */
+export const START_OF = "start-of";
+
 export interface ActionGroup {
   heading: string;
   actions: Action[];

@@ -8,7 +8,7 @@ import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf }
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
-import { spell } from "./units";
+import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
 /** Pixels of a bar, between two rows, above all bars and below them. */
@@ -70,8 +70,9 @@ export function barsHeight(series: ShownSeries, look: Look): number {
   return above + BELOW + (series.categories ?? []).length * row;
 }
 
-/** The second line of one color is lighter than the first. */
+/** The second line of one color is lighter than the first, and a change that is not clear than one that is. */
 const LIGHTER = 0.55;
+const UNCLEAR = 0.45;
 
 function opacityOf(lines: ShownLine[], index: number): number {
   const hue = lines[index]?.hue;
@@ -98,7 +99,8 @@ function toneKeys(lines: ShownLine[], { palette }: Look): Item[] {
     ["fall", { name: WORDS.slower, icon: "rect", itemStyle: { color: palette.fall } }],
     ["unclear", { name: WORDS.unclear, icon: "rect", itemStyle: { color: palette.unclear } }],
   ];
-  return keys.filter(([tone]) => lines.some(({ tones = [] }) => tones.includes(tone))).map(([, key]) => key);
+  const isShown = (tone: Tone) => lines.some(({ tones = [], member }) => member === undefined && tones.includes(tone));
+  return keys.filter(([tone]) => isShown(tone)).map(([, key]) => key);
 }
 
 /** Arguments of a custom shape in ECharts. */
@@ -110,11 +112,73 @@ interface Api {
   coord: (at: [number, number]) => [number, number];
 }
 
-export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
-  const { palette, width } = look;
-  const { categories, lines, y, whole } = series;
-  const { left, right, above, thick, legend, font } = layoutOf(series, look);
-  const bars = barred(series);
+/** The axis along the bars. */
+interface Ruler {
+  /** The options of the axis. */
+  axis: object;
+  /** Where a value stands, in the numbers of the axis. */
+  at: (value: number) => number;
+  /** Where bars begin, and the ends of the axis, as values. */
+  start: number;
+  ends: [number, number];
+}
+
+/** The most powers of ten that are labeled one by one. */
+const DECADES_MAX = 4;
+/** Ratios that are labeled on both sides of 1, up to the largest that an axis shows. */
+const FACTORS: [number, number[]][] = [
+  [1.65, [1.2, 1.4, 1.6]],
+  [4.5, [1.25, 1.5, 2, 3, 4]],
+  [34, [2, 4, 8, 16, 32]],
+];
+/** An axis of ratios shows at least so much on both sides of 1, and a little more than its longest bar. */
+const RATIO_LEAST = 1.25;
+const BEYOND = 1.06;
+/** Intervals may make the axis this many times as long, in powers; longer ones end in an arrow. */
+const LONGER_MAX = 1.5;
+
+/** Half as fast is as far to the left as twice as fast is to the right. */
+function ratioRuler(series: ShownSeries, whole: number, look: Look): Ruler {
+  const values = barred(series).flatMap(({ points }) => points.map(([, value]) => value / whole));
+  const bands = barred(series).flatMap(({ band = [] }) => band.map(([, low, high]) => [low / whole, high / whole]));
+  const longest = Math.max(...values.flatMap((value) => [value, 1 / value]), RATIO_LEAST) ** LONGER_MAX;
+  const endOf = (sign: 1 | -1): number => {
+    const farthest = Math.max(RATIO_LEAST, ...values.map((value) => value ** sign));
+    const ends = bands.flatMap((ends) => ends.map((end = 1) => end ** sign));
+    return Math.max(farthest, ...ends.filter((end) => end <= longest)) ** BEYOND * 1.02;
+  };
+  const ends: [number, number] = [1 / endOf(-1), endOf(1)];
+  const most = Math.max(1 / ends[0], ends[1]);
+  const decades = Math.ceil(Math.log10(most));
+  const step = Math.ceil(decades / DECADES_MAX);
+  const powers = Array.from({ length: DECADES_MAX + 1 }, (_, power) => 10 ** ((power + 1) * step));
+  const factors = FACTORS.find(([least]) => most <= least)?.[1] ?? powers;
+  const ticks = [1, ...factors.flatMap((factor) => [1 / factor, factor])].filter((tick) => tick >= ends[0] && tick <= ends[1]);
+  const at = (value: number) => Math.log10(value / whole);
+  const customValues = ticks.map(Math.log10).sort((one, other) => one - other);
+  // Both sides count from 1: the name of the axis says which one is slower.
+  const formatter = (power: number) => spellRound(10 ** Math.abs(power), "×");
+  const { palette } = look;
+  return {
+    at,
+    start: whole,
+    ends: [ends[0] * whole, ends[1] * whole],
+    axis: {
+      type: "value",
+      name: WORDS.slowerFaster,
+      nameTextStyle: textOf(palette.faint),
+      min: Math.log10(ends[0]),
+      max: Math.log10(ends[1]),
+      axisTick: { show: true, customValues },
+      axisLabel: { ...textOf(palette.faint), customValues, formatter, hideOverlap: true },
+      splitLine: { lineStyle: { color: palette.rule } },
+    },
+  };
+}
+
+/** From 0, or from the lowest power of a logarithmic axis. */
+function plainRuler(series: ShownSeries, look: Look): Ruler {
+  const { lines, y, whole } = series;
   const scale = scaleOf(series, 1, look.logarithmic);
   const longestBar = Math.max(
     whole?.value ?? 0,
@@ -124,8 +188,37 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
     ]),
   );
   // One bar of forty times as much would make all others too short to see.
-  const most = whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar;
-  const value = axis({ ...y, label: "" }, scale, palette);
+  const most = (whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar) * 1.02;
+  const isLinear = scale.base === null;
+  const plain = axis({ ...y, label: "" }, scale, look.palette);
+  return {
+    at: (value) => value / scale.size,
+    start: isLinear ? 0 : -Infinity,
+    ends: [-Infinity, isLinear ? most : Infinity],
+    axis: {
+      ...plain,
+      // The longest bar ends anywhere, and a number there would be no round one.
+      axisLabel: { ...plain.axisLabel, showMaxLabel: !isLinear },
+      axisTick: { show: false },
+      name: y.label,
+      max: isLinear ? most / scale.size : undefined,
+      splitNumber: look.width < NARROW ? 2 : 5,
+      splitLine: { lineStyle: { color: look.palette.rule }, showMaxLine: !isLinear },
+    },
+  };
+}
+
+/** Whether bars are ratios to something, which have no zero. */
+export function isRatio({ shape, y, whole }: ShownSeries): boolean {
+  return shape === "bars" && y.unit === "×" && whole !== undefined;
+}
+
+export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
+  const { palette, width } = look;
+  const { categories, lines, y, whole } = series;
+  const { left, right, above, thick, legend, font } = layoutOf(series, look);
+  const bars = barred(series);
+  const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look) : plainRuler(series, look);
   return {
     ...basis(palette, { left, right, top: above, bottom: BELOW }),
     color: lines.map((_, index) => colorOf(lines, index, look)),
@@ -136,31 +229,20 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       axisPointer: { type: "shadow" },
       formatter: (hovered: unknown) => tooltipOf(series, hovered),
     },
-    xAxis: {
-      ...value,
-      name: y.label,
-      nameLocation: "middle",
-      nameGap: NAME_UNDER,
-      max: scale.base === null ? (most / scale.size) * 1.02 : undefined,
-      splitNumber: width < NARROW ? 2 : 5,
-      // The longest bar ends anywhere, and a number there would be no round one.
-      axisLabel: { ...value.axisLabel, showMaxLabel: scale.base !== null },
-      axisTick: { show: false },
-      splitLine: { lineStyle: { color: palette.rule }, showMaxLine: scale.base !== null },
-    },
+    xAxis: { nameLocation: "middle", nameGap: NAME_UNDER, ...ruler.axis },
     yAxis: {
       type: "category",
       inverse: true,
       data: categories,
       axisTick: { show: false },
-      axisLine: { lineStyle: { color: palette.faint } },
+      axisLine: { show: !isRatio(series), onZero: false, lineStyle: { color: palette.faint } },
       axisLabel: { ...textOf(palette.ink), interval: 0, width: left - 12, overflow: "break" },
     },
     series: [
       ...lines.map((line, index) => ({
       name: line.name,
       type: "custom",
-      data: line.points.map(([at, value]) => [value / scale.size, at]),
+      data: line.points.map(([at, value]) => [ruler.at(value), at]),
       encode: { x: 0, y: 1 },
       z: line.isMark ? 4 : 2,
       renderItem: (place: Place, api: Api) =>
@@ -168,7 +250,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       ...(index === 0 && whole
         ? {
             markLine: marked(
-              [{ x: whole.value / scale.size, label: whole.label, row: 0, align: "center" }],
+              [{ x: ruler.at(whole.value), label: whole.label, row: 0, align: "center" }],
               palette,
               "start",
             ),
@@ -188,16 +270,36 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
     api: Api,
   ): object | null {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
-    const [, middle] = api.coord([value / scale.size, at]);
+    const [, middle] = api.coord([ruler.at(value), at]);
     const top = middle + (place - bars.length / 2) * thick;
     const solid = Math.min(thick, BAR) - 3;
-    const inside = (x: number) => Math.min(Math.max(x, coordSys.x), coordSys.x + coordSys.width);
-    const xOf = (value: number) => inside(api.coord([value / scale.size, at])[0]);
-    const start = scale.base === null ? xOf(0) : coordSys.x;
-    const end = xOf(value);
+    const [least, most] = ruler.ends;
+    const xOf = (value: number): number => {
+      if (value <= least) return coordSys.x;
+      return value >= most ? coordSys.x + coordSys.width : Math.max(api.coord([ruler.at(value), at])[0], coordSys.x);
+    };
+    const [start, end] = [xOf(ruler.start), xOf(value)];
     const tone = line.tones?.[dataIndex] ?? "plain";
     const [, low, high] = (line.band ?? []).find(([x]) => x === at) ?? [at, value, value];
-    const whisker = low === high ? [] : whiskerOf(xOf(low), xOf(high), top + thick / 2, thick / 5, palette);
+    const whisker = { from: xOf(low), to: xOf(high), isCut: [low < least, high > most] as [boolean, boolean] };
+    const isUnclear = tone === "unclear" && line.member !== undefined;
+    // A tone has one color for all lines.
+    const own = tone === "plain" || line.member !== undefined ? opacityOf(lines, index) : 1;
+    const text = {
+      type: "text",
+      style: {
+        text: labelOf(line, dataIndex, y.unit, width),
+        x: coordSys.x + coordSys.width + 8,
+        y: top + thick / 2,
+        verticalAlign: "middle",
+        width: right - 12,
+        overflow: "break",
+        lineHeight: LINE,
+        fill: palette.ink,
+        font,
+      },
+    };
+    if (tone === "absent") return text;
     return {
       type: "group",
       children: [
@@ -210,39 +312,25 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
             height: solid,
             r: 2,
           },
-          style: { fill: toneColor(tone, index), opacity: tone === "plain" ? opacityOf(lines, index) : 1 },
+          style: { fill: toneColor(line, tone, index), opacity: own * (isUnclear ? UNCLEAR : 1) },
         },
-        ...whisker,
-        ...(scale.base === null && value > most * 1.02
-          ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)]
-          : []),
-        {
-          type: "text",
-          style: {
-            text: labelOf(line, dataIndex, y.unit, width),
-            x: coordSys.x + coordSys.width + 8,
-            y: top + thick / 2,
-            verticalAlign: "middle",
-            width: right - 12,
-            overflow: "break",
-            lineHeight: LINE,
-            fill: palette.ink,
-            font,
-          },
-        },
+        ...(low === high ? [] : whiskerOf(whisker, top + thick / 2, thick / 5, palette)),
+        ...(value > most ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)] : []),
+        text,
       ],
     };
   }
 
-  /** A clear fall and an unclear change have their own colors, whatever the line. */
-  function toneColor(tone: Tone, index: number): string {
+  /** A clear fall and an unclear change have their own colors, unless the color says of which run they are. */
+  function toneColor({ member }: ShownLine, tone: Tone, index: number): string {
+    if (member !== undefined && tone !== "reference") return colorOf(lines, index, look);
     if (tone === "fall") return palette.fall;
     return tone === "plain" ? colorOf(lines, index, look) : tone === "unclear" ? palette.unclear : palette.faint;
   }
 
   function markOf(line: ShownLine, { dataIndex }: Place, api: Api): object {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
-    const [x, middle] = api.coord([value / scale.size, at]);
+    const [x, middle] = api.coord([ruler.at(value), at]);
     const points = [
       [x, middle - 9],
       [x + 5, middle],
@@ -269,17 +357,28 @@ function arrowAt(x: number, top: number, thick: number, { card }: Palette): obje
   };
 }
 
-/** The interval of a bar: a line with an end on both sides. */
-function whiskerOf(low: number, high: number, y: number, half: number, { ink, card }: Palette): object[] {
-  const line = (x1: number, y1: number, x2: number, y2: number, stroke: string, lineWidth: number) => ({
-    type: "line",
-    shape: { x1, y1, x2, y2 },
-    style: { stroke, lineWidth },
+interface Whisker {
+  from: number;
+  to: number;
+  /** Whether the interval goes on beyond the left and the right end of the axis. */
+  isCut: [boolean, boolean];
+}
+
+/** The interval of a bar: a line with a cap on both sides, or an arrow where it goes on. */
+function whiskerOf({ from, to, isCut }: Whisker, y: number, half: number, { ink, card }: Palette): object[] {
+  const line = (points: [number, number][], stroke: string, lineWidth: number) => ({
+    type: "polyline",
+    shape: { points },
+    style: { stroke, lineWidth, fill: "none" },
   });
+  const endOf = (x: number, inwards: 1 | -1, isCut: boolean): [number, number][] => {
+    const back = isCut ? x + inwards * half * 1.5 : x;
+    return [[back, y - half], [x, y], [back, y + half]];
+  };
   const both = (color: string, wide: number) => [
-    line(low, y, high, y, color, wide),
-    line(low, y - half, low, y + half, color, wide),
-    line(high, y - half, high, y + half, color, wide),
+    line([[from, y], [to, y]], color, wide),
+    line(endOf(from, 1, isCut[0]), color, wide),
+    line(endOf(to, -1, isCut[1]), color, wide),
   ];
   return [...both(card, 3.5), ...both(ink, 1.3)];
 }

@@ -50,16 +50,6 @@ export function tablesOf(members: Labeled[]): Table[] {
   });
 }
 
-/** Longer labels are replaced by letters in sentences and above columns. */
-const NAME_MAX = 10;
-
-/** What each member is called in sentences, as the program calls it: its label, or a letter where any label is long. */
-export function shortNames(members: Labeled[]): string[] {
-  const isLong = members.some(({ label }) => label.length > NAME_MAX);
-  const letterOf = (index: number): string => (index < 26 ? String.fromCharCode(65 + index) : `#${index + 1}`);
-  return members.map(({ label }, index) => (isLong ? letterOf(index) : label));
-}
-
 interface Named {
   label: string;
   rows: Row[];

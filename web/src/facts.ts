@@ -1,12 +1,43 @@
 /** Target, plan and program of a run: names and values. */
 
-import type { Accounting, Calibration, Document, Identity, Plan, Value } from "./Document";
+import type { Accounting, Calibration, Document, Identity, Labeled, Plan, Value } from "./Document";
 import { spell } from "./units";
-import { blocksWords, FACTS, KINDS, overheadWords, runWords, WORDS } from "./wording";
+import { ABOUT, blocksWords, FACTS, KINDS, overheadWords, runWords, WORDS } from "./wording";
 
 export interface Fact {
   name: string;
   value: string;
+}
+
+/** Which drive it was, when, and on what: only what is known. */
+export function aboutOf({ document: { target, instrument }, started_at: start }: Labeled): string[] {
+  const fact = (name: string) => target.facts.find(([known]) => known === name)?.[1];
+  const isDrive = target.kind === "device" || target.kind === "simulated";
+  const firmware = fact("firmware");
+  return [
+    target.model,
+    target.kind === "simulated" ? ABOUT.simulated : null,
+    isDrive && target.capacity_bytes > 0 ? spell(target.capacity_bytes, "bytes") : fact("drive capacity"),
+    firmware === undefined ? null : ABOUT.firmware(firmware),
+    fact("technology") ?? fact("link") ?? fact("bus"),
+    target.name,
+    start === undefined ? null : ABOUT.date(start),
+    instrument.system,
+    ABOUT.version(instrument.version),
+  ].filter((part) => part !== null && part !== undefined);
+}
+
+/** What was done with which settings, in one line. */
+function conditionsOf({ procedure, plan }: Document): string {
+  const settings = Object.entries(plan.options).flatMap(([name, value]) => setting(name, value));
+  return [procedure, ...settings.map(({ name, value }) => ABOUT.setting(name, value))].join(" · ");
+}
+
+/** What drawings of some documents are of: a line for each, and the conditions that all have in common. */
+export function captionOf(members: Labeled[]): string[] {
+  const lines = members.map((member) => [...(members.length > 1 ? [member.label] : []), ...aboutOf(member)].join(" · "));
+  const conditions = new Set(members.map(({ document }) => conditionsOf(document)));
+  return conditions.size === 1 ? [...lines, ...conditions] : lines;
 }
 
 /** What the drive is, and what it went through. */
@@ -40,6 +71,7 @@ export function methodFacts(document: Document): Fact[] {
     { name: FACTS.seed, value: seedWords(plan.seed) },
     ...Object.entries(plan.options).flatMap(([name, value]) => setting(name, value)),
     { name: FACTS.engine, value: target.engine },
+    ...(instrument.system ? [{ name: FACTS.system, value: instrument.system }] : []),
     ...calibration(document),
   ];
 }

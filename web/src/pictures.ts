@@ -76,7 +76,9 @@ function gathered(members: Labeled[]): Picture[] {
 /** The pictures that prove the answer, then all others. */
 export function split(members: Labeled[], pictures: Picture[]): { lead: Picture[]; more: Picture[] } {
   const chosen = leadOf(members);
-  const isThere = chosen?.length === 0 || pictures.some(({ key }) => chosen?.includes(key));
+  // A check without references has a table of its metrics, which no other chart replaces.
+  const isCheck = members[0]?.document.procedure === "check";
+  const isThere = isCheck || chosen?.length === 0 || pictures.some(({ key }) => chosen?.includes(key));
   const keys = (isThere && chosen) || pictures.slice(0, 1).map(({ key }) => key);
   return {
     lead: pictures.filter(({ key }) => keys.includes(key)),

@@ -9,13 +9,15 @@ import { isNumber } from "./Table";
 import { spell } from "./units";
 import {
   barWords,
+  beforeAndAfterTitle,
+  differenceWords,
   gainWords,
   LATENCY_NAMES,
   metricBarsTitle,
   NAMES,
   OWN_REFERENCE,
-  ratioWords,
   REFERENCES,
+  shareWords,
   WORDS,
 } from "./wording";
 
@@ -73,18 +75,27 @@ function toneOf(low: number, high: number): Tone {
 
 const SHARE = { label: "share of new", unit: "share" };
 
-/** What all metrics were compared with, if that is one and the same kind of thing. */
+/** What all of some rows were compared with, if that is one and the same kind of thing. */
 function referenceOf(rows: Row[]): { heading: string; of: string } {
   const kinds = new Set(rows.map((row) => textOf(row, "reference")));
   return (kinds.size === 1 ? REFERENCES[[...kinds][0] ?? ""] : undefined) ?? OWN_REFERENCE;
 }
 
-/** Each metric now as a share of its reference, with its interval, and the rated speed where it is known. */
-function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
-  const rows = (tables["metrics"] ?? []).filter(
-    (row) => (numberOf(row, "reference_per_s") ?? 0) > 0 && numberOf(row, "measured_per_s") !== null,
-  );
-  if (rows.length === 0) return null;
+/** References that many drives, or all, fall short of. */
+const LIMITS = ["class", "link"];
+
+/**
+ * Each metric of the overview: as a share of its reference, with its interval and the rated speed where that is known, and
+ * without a bar where there is no reference.
+ */
+function metricBars({ tables, overview }: Document): Record<string, ShownSeries> | null {
+  const shown = (overview.table?.rows ?? []).map(({ cells: [name = "", value = ""] }) => {
+    const row = (tables["metrics"] ?? []).find((row) => nameOf(textOf(row, "metric")) === name);
+    const reference = numberOf(row, "measured_per_s") === null ? 0 : (numberOf(row, "reference_per_s") ?? 0);
+    return { name, value, row: row ?? {}, reference };
+  });
+  const compared = shown.filter(({ reference }) => reference > 0).map(({ row }) => row);
+  if (compared.length === 0) return null;
   const now: Required<Pick<ShownLine, "points" | "band" | "labels" | "tones">> = {
     points: [],
     band: [],
@@ -92,52 +103,57 @@ function metricBars({ tables }: Document): Record<string, ShownSeries> | null {
     tones: [],
   };
   const rated: [number, number][] = [];
-  rows.forEach((row, at) => {
-    const reference = numberOf(row, "reference_per_s") ?? 1;
+  const all = referenceOf(compared);
+  shown.forEach(({ value: words, row, reference }, at) => {
+    if (reference <= 0) {
+      now.points.push([at, 0]);
+      now.labels.push(words);
+      now.tones.push("absent");
+      return;
+    }
     const shareOf = (key: string) => (numberOf(row, key) ?? numberOf(row, "measured_per_s") ?? 0) / reference;
     const [value, low, high] = [shareOf("measured_per_s"), shareOf("low_per_s"), shareOf("high_per_s")];
     const unit = textOf(row, "unit");
+    const own = all === OWN_REFERENCE ? REFERENCES[textOf(row, "reference")]?.heading : undefined;
     now.points.push([at, value]);
     now.band.push([at, low, high]);
-    now.tones.push(toneOf(low, high));
-    now.labels.push(barWords(spell(value * reference, unit), spell(value, "share"), spell(reference, unit)));
+    now.tones.push(LIMITS.includes(textOf(row, "reference")) ? "plain" : toneOf(low, high));
+    now.labels.push(barWords(spell(value * reference, unit), spell(value, "share"), spell(reference, unit), own));
     const promised = numberOf(
       (tables["shares"] ?? []).find(({ metric }) => metric === row["metric"]),
       "advertised_per_s",
     );
     if (promised !== null) rated.push([at, promised / reference]);
   });
-  const categories = rows.map((row) => nameOf(textOf(row, "metric")));
-  const reference = referenceOf(rows);
   const lines: ShownLine[] = [{ name: WORDS.now, ...now }];
   if (rated.length > 0) lines.push({ name: WORDS.rated, points: rated, isMark: true });
   return {
     metric_bars: {
-      title: metricBarsTitle(reference.of),
+      title: metricBarsTitle(all.of),
       shape: "bars",
       x: { label: "metric", unit: "" },
-      y: { label: `share of ${reference.of}`, unit: "share" },
-      categories,
+      y: { label: `share of ${all.of}`, unit: "share" },
+      categories: shown.map(({ name }) => name),
       lines,
-      whole: { value: 1, label: reference.heading },
+      whole: { value: 1, label: all.heading },
+      ...(compared.length < shown.length ? { remark: WORDS.noReference } : {}),
     },
   };
 }
 
-/** Each ratio with the speed, and in the color of what its interval says. */
+/** Each ratio with its difference in words and the speed, in the color of its run. */
 function withDifferences(series: ShownSeries, { tables }: Document): ShownSeries {
   const rows = tables["speeds"] ?? [];
-  const tones: Record<string, Tone> = { slower: "fall", not_clear: "unclear", unclear: "unclear" };
-  const lines = series.lines.map((line): ShownLine => {
-    const of = rows.filter((row) => line.name.startsWith(`${textOf(row, "other")} `));
+  const lines = series.lines.map((line, index): ShownLine => {
+    const of = rows.filter((row) => row["other"] === line.name);
     const rowOf = (at: number) => of.find((row) => row["speed"] === series.categories?.[at]);
+    const speedOf = (row: Row | undefined) => spell(numberOf(row, "other_per_s") ?? 0, textOf(row, "unit"));
     return {
       ...line,
-      tones: line.points.map(([at]) => tones[textOf(rowOf(at), "difference")] ?? "plain"),
-      labels: line.points.map(([at, ratio]) => {
-        const row = rowOf(at);
-        return ratioWords(spell(ratio, "×"), spell(numberOf(row, "other_per_s") ?? 0, textOf(row, "unit")));
-      }),
+      // The first run is the one that they are compared with.
+      member: index + 1,
+      tones: line.points.map(([at]) => (textOf(rowOf(at), "difference") === "unclear" ? "unclear" : "plain")),
+      labels: line.points.map(([at]) => differenceWords(textOf(rowOf(at), "in_words"), speedOf(rowOf(at)))),
     };
   });
   return { ...series, lines, whole: { value: 1, label: textOf(rows[0], "first") } };
@@ -150,29 +166,36 @@ export function nameOf(identifier: string): string {
 
 /** Each metric before and after each step as a share of its reference, with the gain beside it. */
 function beforeAndAfter({ tables }: Document): Record<string, ShownSeries> | null {
-  const rows = (tables["before_and_after"] ?? []).filter((row) => numberOf(row, "after_of_reference_percent") !== null);
-  if (rows.length === 0) return null;
+  const rows = tables["before_and_after"] ?? [];
+  const isCompared = (row: Row) => numberOf(row, "after_of_reference_percent") !== null;
+  const words = new Set(rows.filter(isCompared).map((row) => textOf(row, "share_of")));
+  if (words.size === 0) return null;
+  const [of] = words.size === 1 ? [...words] : [OWN_REFERENCE.of];
   const severalSteps = new Set(rows.map(({ step }) => step)).size > 1;
   const lineOf = (name: string, when: "before" | "after"): ShownLine => ({
     name,
     points: rows.map((row, at) => [at, (numberOf(row, `${when}_of_reference_percent`) ?? 0) / 100]),
     labels: rows.map((row) => {
       const value = spell(numberOf(row, `${when}_per_s`) ?? 0, textOf(row, "unit"));
-      return when === "before" ? value : gainOf(value, row);
+      if (when === "before") return value;
+      const share = (numberOf(row, "after_of_reference_percent") ?? 0) / 100;
+      const isOwn = words.size > 1 && isCompared(row);
+      return gainOf(value, row) + (isOwn ? ` · ${shareWords(spell(share, "share"), textOf(row, "share_of"))}` : "");
     }),
-    tones: rows.map(() => (when === "before" ? "reference" : "plain")),
+    tones: rows.map((row) => (!isCompared(row) ? "absent" : when === "before" ? "reference" : "plain")),
   });
   return {
     before_and_after: {
-      title: WORDS.beforeAndAfter,
+      title: beforeAndAfterTitle(of ?? ""),
       shape: "bars",
       x: { label: "metric", unit: "" },
-      y: SHARE,
+      y: { label: `share of ${of}`, unit: "share" },
       categories: rows.map((row) =>
         severalSteps ? `${textOf(row, "step")}: ${textOf(row, "metric")}` : textOf(row, "metric"),
       ),
       lines: [lineOf(WORDS.before, "before"), lineOf(WORDS.after, "after")],
-      whole: { value: 1, label: WORDS.whenNew },
+      whole: { value: 1, label: of ?? "" },
+      ...(rows.every(isCompared) ? {} : { remark: WORDS.noReference }),
     },
   };
 }

@@ -9,8 +9,11 @@ export interface Coordinates {
   y: Float64Array;
 }
 
-/** What a bar means: the reference itself, a clear fall, a change that is not clear, or nothing more than its length. */
-export type Tone = "reference" | "fall" | "unclear" | "plain";
+/**
+ * What a bar means: the reference itself, a clear fall, a change that is not clear, or nothing more than its length. Where
+ * there is nothing to compare with, there is only a text.
+ */
+export type Tone = "reference" | "fall" | "unclear" | "plain" | "absent";
 
 /** A line with what is drawn beside its points. */
 export interface ShownLine extends Line {

@@ -29,6 +29,14 @@ export function linesOf(text: string, width: number, font = fontOf()): number {
   return Math.round(boxOf({ text, font, width, overflow: "break", lineHeight: LINE }).height / LINE);
 }
 
+/** The lines of a text of which none is wider than this, as far as its words allow. */
+export function brokenInto(text: string, width: number, font = fontOf()): string[] {
+  return text.split(" ").reduce<string[]>((lines, word) => {
+    const longer = [...lines.slice(-1), word].join(" ");
+    return widthOf(longer, font) <= width ? [...lines.slice(0, -1), longer] : [...lines, word];
+  }, []);
+}
+
 /** The text with its end left out as far as it is wider than this. */
 export function fitted(text: string, width: number, font = fontOf()): string {
   if (widthOf(text, font) <= width) return text;

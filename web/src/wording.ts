@@ -26,6 +26,7 @@ export const KINDS: Record<Identity["kind"], string> = {
 
 /** Headings, buttons and short remarks. */
 export const metricBarsTitle = (of: string): string => `Each metric now, as a share of ${of}`;
+export const beforeAndAfterTitle = (of: string): string => `Before and after each step, as a share of ${of}`;
 
 export const WORDS = {
   product: "Likenew",
@@ -45,6 +46,7 @@ export const WORDS = {
   plan: "Plan to repeat it",
   copy: "Copy",
   copied: "Copied",
+  startHere: "Start it here",
   saved: "Saved",
   copyCsv: "Copy as CSV",
   showAll: "Show all",
@@ -59,7 +61,9 @@ export const WORDS = {
   spans: "range of a knee",
   slower: "slower",
   unclear: "change unclear",
-  beforeAndAfter: "Before and after each step, as a share of new",
+  noReference: "Without a bar: nothing to compare it with.",
+  slowerFaster: "← slower · faster →",
+  eachByItself: "Each run by itself",
   latencies: "Latencies of each test: p50, p99 and max",
   before: "before",
   after: "after",
@@ -129,6 +133,10 @@ export function copyOf(what: string): string {
   return `Copy ${what}`;
 }
 
+export function startHereOf(command: string): string {
+  return `${WORDS.startHere}: ${command}`;
+}
+
 export function copyCsvOf(title: string): string {
   return `Copy ${title} as CSV`;
 }
@@ -142,9 +150,13 @@ export function saveOf(title: string, format: string): string {
   return `Save ${title} as ${format}`;
 }
 
-/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`. */
-export function barWords(value: string, share: string, reference: string): string {
-  return `${value} · ${share} of ${reference}`;
+/** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`, and what that is if metrics differ in it. */
+export function barWords(value: string, share: string, reference: string, kind?: string): string {
+  return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
+}
+
+export function shareWords(share: string, of: string): string {
+  return `${share} of ${of}`;
 }
 
 /** A value with what it gained or lost. */
@@ -206,8 +218,8 @@ export const HINTS = {
   keys: "Keys: arrows read the points, + and − zoom, 0 shows all.",
 } as const;
 
-/** `0.168× · 11.4 MB/s`. */
-export const ratioWords = (ratio: string, value: string): string => `${ratio} · ${value}`;
+/** `5.95× slower · 11.4 MB/s`. */
+export const differenceWords = (difference: string, value: string): string => `${difference} · ${value}`;
 
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";
@@ -245,6 +257,16 @@ export function namedOf(name: string, of: string | null): string {
   return of === null ? name : `${name}, ${of}`;
 }
 
+/** The line above a result, and below the title of a saved chart. */
+export const ABOUT = {
+  simulated: "simulated",
+  firmware: (version: string): string => `firmware ${version}`,
+  /** `2026-03-14 15:09 UTC`. */
+  date: (start: string): string => `${start.slice(0, 16).replace("T", " ")} UTC`,
+  version: (version: string): string => `likenew ${version}`,
+  setting: (name: string, value: string): string => `${name.toLowerCase()} ${value}`,
+} as const;
+
 /** Names of facts about the drive, the run and the instrument. */
 export const FACTS = {
   target: "Target",
@@ -254,6 +276,7 @@ export const FACTS = {
   procedure: "Procedure",
   seed: "Seed",
   engine: "Engine",
+  system: "System",
   run: "Run",
   host: "Written by the host in this run",
   medium: "Written to the medium in this run",

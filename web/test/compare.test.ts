@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import joins from "../../schema/joins.json";
-import { groupsOf, shortNames, tablesOf } from "../src/compare";
+import { groupsOf, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { picturesOf } from "../src/pictures";
 import { csvOf, sorted, titleOf } from "../src/Table";
@@ -33,7 +33,7 @@ test.each(joins.cases)("$name", ({ a, b, headings, rows }) => {
 });
 
 test("tables stand in the order of the document", () => {
-  expect(tablesOf([labeled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes"]);
+  expect(tablesOf([labeled("new", "bench-new")]).map(({ title }) => title)).toEqual(["Results", "Passes", "Commits"]);
   const [one, two] = [labeled("one", "endure-knees"), labeled("two", "endure-knees")];
   delete one.document.tables["knees"];
   const shared = Object.keys(one.document.tables).map(titleOf);
@@ -158,12 +158,11 @@ test("the document that compares runs belongs to them, wherever it stands", () =
   const chart = picturesOf([comparison])[0]?.series;
   const line = chart?.lines[0];
   const at = chart?.categories?.indexOf("SEQ1M Q1T1 read") ?? -1;
-  expect([line?.tones?.[at], line?.labels?.[at]]).toEqual(["fall", "0.536× · 145 MB/s"]);
-  expect(chart?.whole).toEqual({ value: 1, label: "A" });
-});
-
-test("long labels become letters", () => {
-  const [one, two] = pair();
-  expect(shortNames([one, two])).toEqual(["new", "used"]);
-  expect(shortNames([one, { ...two, label: "sim:tiny-flash?state=used" }])).toEqual(["A", "B"]);
+  expect([line?.name, line?.hue, line?.tones?.[at], line?.labels?.[at]]).toEqual([
+    "used",
+    1,
+    "plain",
+    "1.87× slower · 145 MB/s",
+  ]);
+  expect(chart?.whole).toEqual({ value: 1, label: "new" });
 });

@@ -58,6 +58,7 @@ export function drive(values: Record<string, Values>, changes: Record<string, Ch
       baseline_per_s: baseline,
       now_per_s: now,
       percent_of_baseline: (100 * now) / baseline,
+      percent_of_baseline_each: all.flatMap((value) => (value === null ? [] : [(100 * value) / baseline])),
       changes: changes[metric] ?? [],
     };
   });

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { altOf, seriesTable } from "../src/alt";
 import type { Document, Row } from "../src/Document";
+import { aboutOf } from "../src/facts";
 import { DARK, LIGHT } from "../src/picture";
 import { picturesOf, split } from "../src/pictures";
 import { seriesOf } from "../src/proof";
@@ -59,6 +60,61 @@ test("a chart says what its bars are a share of", () => {
   expect(drawn(["advertised", "link"])[0]).toBe("Each metric now, as a share of its reference");
 });
 
+test("metrics without a reference keep their values, and those of several references name them", () => {
+  const document = example("check-slow");
+  const [first, second, ...rest] = document.tables["metrics"]!;
+  [first!["reference"], second!["reference"]] = ["advertised", "link"];
+  for (const row of rest) [row["reference"], row["reference_per_s"]] = [null, null];
+  const { metric_bars: bars } = seriesOf(document);
+  const { labels, tones, points } = bars!.lines[0]!;
+  expect(bars!.categories).toEqual(document.overview.table!.rows.map(({ cells }) => cells[0]));
+  expect(labels!.slice(0, 2).map((label) => /\(.*\)$/.exec(label)?.[0])).toEqual(["(rated)", "(link limit)"]);
+  expect(labels!.slice(2)).toEqual(document.overview.table!.rows.slice(2).map(({ cells }) => cells[1]));
+  expect(tones!.slice(2)).toEqual(["absent", "absent", "absent", "absent", "absent"]);
+  expect(points).toHaveLength(7);
+  expect(bars!.remark).toContain("nothing to compare it with");
+});
+
+test("a chart of steps says what its bars are a share of", () => {
+  const document = example("recondition-restored");
+  const rows = document.tables["before_and_after"]!;
+  const drawn = () => seriesOf(document)["before_and_after"]!;
+  rows.forEach((row) => (row["share_of"] = "its rated speed"));
+  expect(drawn().title).toBe("Before and after each step, as a share of its rated speed");
+  expect(drawn().whole).toEqual({ value: 1, label: "its rated speed" });
+  rows[0]!["share_of"] = "fresh data";
+  expect(drawn().title).toBe("Before and after each step, as a share of its reference");
+  expect(drawn().lines[1]!.labels![0]).toMatch(/% of fresh data$/);
+  rows[0]!["after_of_reference_percent"] = null;
+  expect(drawn().lines.map(({ tones }) => tones![0])).toEqual(["absent", "absent"]);
+});
+
+test("the line above a result has what is known of the drive and its run", () => {
+  const [document] = [example("check-slow")];
+  expect(aboutOf({ label: "", document })).toEqual([
+    "Tiny Flash 1 GiB",
+    "simulated",
+    "1 GiB",
+    "MLC flash, SATA 3 Gb/s",
+    "sim:tiny-flash?state=used",
+    "likenew 0.1.0",
+  ]);
+  const { target, instrument } = document;
+  Object.assign(target, { name: "/mnt/data", kind: "folder", model: "X" });
+  target.facts = [["firmware", "2B2Q"], ["bus", "nvme"], ["link", "PCIe, 3,940 MB/s"], ["drive capacity", "932 GiB"]];
+  instrument.system = "Debian GNU/Linux 13, Linux 6.12.9";
+  expect(aboutOf({ label: "", document, started_at: "2026-03-14T15:09:26.535Z" })).toEqual([
+    "X",
+    "932 GiB",
+    "firmware 2B2Q",
+    "PCIe, 3,940 MB/s",
+    "/mnt/data",
+    "2026-03-14 15:09 UTC",
+    "Debian GNU/Linux 13, Linux 6.12.9",
+    "likenew 0.1.0",
+  ]);
+});
+
 test("a wide interval around no change is not called a fall", () => {
   const document = example("check-slow");
   const row = document.tables["metrics"]!.find(({ metric }) => metric === "sustained_write")!;
@@ -85,7 +141,9 @@ test("a step of recondition has its gain where it is clear", () => {
   const at = bars!.categories!.indexOf("sustained write");
   const row = example("recondition-restored").tables["before_and_after"]!.find(({ metric }) => metric === "sustained write")!;
   expect(before!.labels![at]).toBe(speed(row, "before_per_s"));
-  expect(after!.labels![at]).toBe(`${speed(row, "after_per_s")} · ${Number(row["ratio"]).toFixed(2)}×`);
+  expect(after!.labels![at]).toBe(
+    `${speed(row, "after_per_s")} · ${Number(row["ratio"]).toFixed(2)}× · 97% of new`,
+  );
   expect(after!.labels![bars!.categories!.indexOf("sequential write")]).not.toContain("×");
 });
 

@@ -18,7 +18,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         "Building likenew and the page of its reports: about five minutes the first time, on two cores."
     );
     // As tests are built: a simulated drive needs no more, and what a release compiles takes three times as long.
-    cmd!(sh, "cargo build --package likenew").quiet().run()?;
+    cmd!(sh, "cargo build --package likenew --no-default-features").quiet().run()?;
     let target = target();
     let likenew = target.join("debug/likenew");
     let folder = target.join("demo-runs");

@@ -16,6 +16,7 @@ use likenew_real::facts::smartctl_device::DeviceChoice;
 use likenew_report::terminal::View;
 
 use crate::exit::{Failure, Result};
+use crate::picture_file::PictureFile;
 use crate::wording;
 
 /// Headings of the help.
@@ -252,6 +253,9 @@ pub(crate) struct Output {
     /// Write the report as JSON; - writes it to standard output
     #[arg(long, value_name = "FILE|-")]
     pub(crate) json: Option<PathBuf>,
+    /// Write a picture of the first screen, for a forum or a review: .svg or .png
+    #[arg(long, value_name = "FILE", value_parser = PictureFile::parse)]
+    pub(crate) card: Option<PictureFile>,
     /// Write each table as TABLE.csv into a folder
     #[arg(long, value_name = "DIR")]
     pub(crate) csv: Option<PathBuf>,
@@ -560,13 +564,14 @@ mod tests {
     fn a_run_that_goes_on_forgets_no_flag() {
         // Consent holds for one run, an answer for one question, and waiting, progress and reports are chosen
         // each time.
-        const TYPED_AGAIN: [&str; 14] = [
+        const TYPED_AGAIN: [&str; 15] = [
             "consent",
             "destroy",
             "yes",
             "json",
             "html",
             "csv",
+            "card",
             "details",
             "quiet",
             "markdown",

@@ -76,9 +76,14 @@ impl<'a> Request<'a> {
         Self { prints_plan: arguments.plan, ..Self::new(targets, access, &arguments.run) }
     }
 
-    /// Whether the drive is locked before a plan is made, because it may be changed until then.
+    /// Whether the drive is locked before a plan is made, because it may be changed until then. An estimate changes nothing.
     fn locks_first(&self) -> bool {
-        self.access.finishes_refresh() || self.interrupted.is_some()
+        !self.run_arguments.estimate && (self.access.finishes_refresh() || self.interrupted.is_some())
+    }
+
+    /// Whether what an earlier run left is removed.
+    fn clears_leftovers(&self) -> bool {
+        !self.prints_plan && !self.keeps_leftovers && !self.run_arguments.estimate
     }
 }
 
@@ -171,7 +176,7 @@ fn resolve(request: &Request<'_>, typed: &str) -> Result<StepEnd<Target>> {
     if request.locks_first() && !target.lock(request.run_arguments)? {
         return Ok((None, Exit::Interrupted));
     }
-    if !request.prints_plan && !request.keeps_leftovers {
+    if request.clears_leftovers() {
         target.clear_leftover(request.run_arguments)?;
     }
     Ok((Some(target), Exit::Fine))

@@ -20,7 +20,7 @@ use likenew_report::csv::csv;
 use likenew_report::document::{COMPARISON, Document, SCHEMA};
 use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
-use likenew_report::labeled_document::{LabeledDocument, label_all, short_names};
+use likenew_report::labeled_document::{LabeledDocument, RunSource, label_runs, short_names};
 use likenew_report::markdown::markdown;
 use likenew_report::terminal::{Terminal, View, show};
 use serde::Serialize;
@@ -140,6 +140,7 @@ pub(crate) fn write_beside(documents: &SideBySide, output: &Output) -> Result<()
 /// As for [`output_file::check`].
 pub(crate) fn check_files(output: &Output) -> Result<()> {
     [&output.json, &output.html].into_iter().flatten().try_for_each(|path| check_file(path))?;
+    output.card.as_ref().map_or(Ok(()), |card| output_file::check(card.path()))?;
     output.csv.as_deref().map_or(Ok(()), output_file::create_folder)
 }
 
@@ -163,6 +164,9 @@ fn put_files(
     }
     if let Some(path) = &output.json {
         write_to(path, &json(json_documents, list)?)?;
+    }
+    if let Some((card, document)) = output.card.as_ref().zip(documents.shown().first()) {
+        card.write(document)?;
     }
     if let Some(folder) = &output.csv {
         output_file::create_folder(folder)?;
@@ -249,6 +253,7 @@ pub(crate) fn width() -> usize {
 /// A document to show.
 pub(crate) struct Member {
     pub(crate) document: Document,
+    pub(crate) source: RunSource,
     /// Whether a hypervisor provides the drive: runs on it differ by more.
     pub(crate) is_virtual: bool,
     /// The files with every I/O of the run.
@@ -258,7 +263,7 @@ pub(crate) struct Member {
 impl Member {
     /// Of what is no run of a procedure.
     pub(crate) fn alone(document: Document) -> Self {
-        Self { document, is_virtual: false, samples: Vec::new() }
+        Self { document, source: RunSource::default(), is_virtual: false, samples: Vec::new() }
     }
 }
 
@@ -270,13 +275,13 @@ pub(crate) struct SideBySide {
 
 impl SideBySide {
     pub(crate) fn new(members: Vec<Member>) -> Self {
-        let (mut documents, mut others) = (Vec::new(), Vec::new());
-        for Member { document, is_virtual, samples } in members {
-            documents.push(document);
+        let (mut runs, mut others) = (Vec::new(), Vec::new());
+        for Member { document, source, is_virtual, samples } in members {
+            runs.push((document, source));
             others.push((is_virtual, samples));
         }
         let mut groups: IndexMap<String, Vec<(LabeledDocument, bool, Vec<PathBuf>)>> = IndexMap::new();
-        for (labeled, (is_virtual, samples)) in label_all(documents).into_iter().zip(others) {
+        for (labeled, (is_virtual, samples)) in label_runs(runs).into_iter().zip(others) {
             let group = groups.entry(labeled.document.procedure.clone()).or_default();
             group.push((labeled, is_virtual, samples));
         }
@@ -336,8 +341,9 @@ fn is_comparison(document: &Document) -> bool {
 
 /// How documents of one procedure differ, if there are several and they have a speed in common.
 fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
-    let labels: Vec<&str> = group.iter().map(|(labeled, _)| labeled.label.as_str()).collect();
-    let names = short_names(labels.iter().copied());
+    let members: Vec<&LabeledDocument> = group.iter().map(|(labeled, _)| *labeled).collect();
+    let labels: Vec<&str> = members.iter().map(|labeled| labeled.label.as_str()).collect();
+    let names = short_names(&members, true);
     let runs = group.iter().zip(&names).map(|((labeled, is_virtual), name)| {
         let Document { plan, target, tables, .. } = &labeled.document;
         ComparedRun { name, plan, kind: target.kind, is_virtual: *is_virtual, tables }
@@ -360,7 +366,7 @@ fn comparison(group: &[(&LabeledDocument, bool)]) -> Option<LabeledDocument> {
         ..first.plan.clone()
     };
     let document = Document::new(plan, target, findings, first.instrument.clone(), 0, Nanos::ZERO);
-    Some(LabeledDocument { label: COMPARISON.to_owned(), document, samples: None })
+    Some(LabeledDocument { label: COMPARISON.to_owned(), document, started_at: None, samples: None })
 }
 
 /// The column that decides, and the one beside it.
@@ -429,6 +435,7 @@ mod tests {
             quiet: false,
             markdown: false,
             csv: None,
+            card: None,
             html: None,
             json: Some(json.to_owned()),
             color: ColorChoice::Never,

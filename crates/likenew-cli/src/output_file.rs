@@ -43,13 +43,13 @@ pub(crate) fn create_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|error| Failure::Usage(wording::could_not_make(path, &error)))
 }
 
-/// Puts a text into a file.
+/// Puts a text or a picture into a file.
 ///
 /// # Errors
 /// As for [`check`], or it cannot be written; then what was there is still there.
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, contents: impl AsRef<[u8]>) -> Result<()> {
     let mut file = OutputFile::begin(path)?;
-    let written = file.unfinished.write_all(text.as_bytes());
+    let written = file.unfinished.write_all(contents.as_ref());
     written.with_context(|| wording::could_not_write(path))?;
     file.finish().map(drop)
 }

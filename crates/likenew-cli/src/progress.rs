@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
+use likenew_archive::LiveRun;
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::{Op, Sample};
@@ -17,6 +18,7 @@ use likenew_real::clock::Monotonic;
 use likenew_run::forecast::Forecast;
 
 use crate::arguments::ProgressFormat;
+use crate::io_rates::{IoCounts, SpeedMeter};
 use crate::progress_event::ProgressEvent;
 use crate::{interrupt, wording};
 
@@ -32,17 +34,50 @@ fn shows_lines() -> bool {
     FORMAT.get() == Some(&ProgressFormat::Json)
 }
 
-/// Reports an event, if progress is shown as lines.
+/// The run that others may watch, with its last event of each kind.
+static LIVE: Mutex<Option<Live>> = Mutex::new(None);
+
+struct Live {
+    run: LiveRun,
+    begin: String,
+    step: String,
+    progress: String,
+}
+
+/// Whether anybody may see more than a bar.
+fn is_watched() -> bool {
+    shows_lines() || locked(&LIVE).is_some()
+}
+
+/// Reports an event to programs: as one line if progress is shown as lines, and to whoever watches a run that is kept.
 pub(crate) fn report(event: &ProgressEvent<'_>) {
+    let text = || serde_json::to_string(event).expect("an event has only text keys") + "\n";
+    let mut live = locked(&LIVE);
+    if matches!(event, ProgressEvent::Run { folder: Some(_), .. }) {
+        *live = LiveRun::begin().map(|run| Live {
+            run,
+            begin: text(),
+            step: String::new(),
+            progress: String::new(),
+        });
+    }
+    if let Some(live) = &mut *live {
+        match event {
+            ProgressEvent::Run { .. } => {}
+            ProgressEvent::Step { .. } => live.step = text(),
+            ProgressEvent::Progress { .. } => live.progress = text(),
+        }
+        live.run.say(&[&*live.begin, &live.step, &live.progress].concat());
+    }
+    drop(live);
     if shows_lines() {
-        emit(event);
+        crate::console::note(text().trim_end());
     }
 }
 
-/// Writes an event as one line.
-fn emit(event: &ProgressEvent<'_>) {
-    let line = serde_json::to_string(event).expect("an event has only text keys");
-    crate::console::note(line);
+/// The run is over, and kept: nobody watches it from now on.
+pub(crate) fn end_live() {
+    locked(&LIVE).take();
 }
 
 /// Least time between two lines, on the wall clock; and the time of the drive after which one comes earlier, so that a
@@ -138,37 +173,12 @@ impl Planning {
     }
 }
 
-/// Speed over the last interval, on the drive's clock.
-#[derive(Debug, Default)]
-struct SpeedMeter {
-    since: Nanos,
-    bytes: u64,
-    rate: Option<f64>,
-}
-
-/// Time over which the speed is taken. Chosen: shorter intervals make the number flicker, longer ones hide
-/// changes.
-const SPEED_INTERVAL: Nanos = Nanos::from_millis(500);
-
-impl SpeedMeter {
-    /// Adds bytes moved until now.
-    fn add(&mut self, bytes: u64, now: Nanos) {
-        self.bytes += bytes;
-        let span = now.since(self.since);
-        // Another workload may start its clock again.
-        if now < self.since {
-            (self.since, self.bytes) = (now, 0);
-        } else if span >= SPEED_INTERVAL {
-            self.rate = Some(self.bytes as f64 / span.as_secs_f64());
-            (self.since, self.bytes) = (now, 0);
-        }
-    }
-}
-
 /// Sums of the recorders of all lanes, and the forecast of the rest.
 struct SharedProgress {
     /// In the whole run.
     bytes_done: AtomicU64,
+    /// Of these, written.
+    bytes_written: AtomicU64,
     speed: Mutex<SpeedMeter>,
     /// When the last line was written, on the wall clock and on the drive's; none before the first.
     last_line: Mutex<Option<(Nanos, Nanos)>>,
@@ -213,7 +223,7 @@ impl SharedProgress {
 
 impl SharedProgress {
     /// Writes a line, unless the last one is too recent.
-    fn report_line(&self, step: &str, bytes_done: u64, bytes_per_s: Option<f64>, drive_time: Nanos) {
+    fn report_line(&self, step: &str, bytes_done: u64, drive_time: Nanos) {
         let now = (self.elapsed_fn)();
         {
             let mut last_line = locked(&self.last_line);
@@ -236,12 +246,15 @@ impl SharedProgress {
         if let Some(share) = share {
             self.reported_share.store(share.to_bits(), Ordering::Relaxed);
         }
-        emit(&ProgressEvent::Progress {
+        let speed = locked(&self.speed);
+        report(&ProgressEvent::Progress {
             step,
             share,
             left_ns: left.map(|left| left.0),
             bytes_done,
-            bytes_per_s,
+            bytes_written: self.bytes_written.load(Ordering::Relaxed),
+            bytes_per_s: speed.rate,
+            io: &speed.io,
             drive_time_ns: drive_time.0,
         });
     }
@@ -262,7 +275,7 @@ impl Progress {
             forecast.learn(earlier);
             forecast
         };
-        let forecast = (!bar.is_hidden() || shows_lines()).then(forecast);
+        let forecast = (!bar.is_hidden() || is_watched()).then(forecast);
         *locked(&SHOWN) = Some(bar.clone());
         Self::with(bar, forecast, wall_time())
     }
@@ -270,7 +283,8 @@ impl Progress {
     fn with(bar: ProgressBar, forecast: Option<Forecast>, elapsed_fn: Box<ElapsedFn>) -> Self {
         let state = Arc::new(SharedProgress {
             bytes_done: 0.into(),
-            speed: Mutex::default(),
+            bytes_written: 0.into(),
+            speed: Mutex::new(SpeedMeter::new(shows_lines())),
             last_line: Mutex::default(),
             reported_share: 0.into(),
             bytes_moved: 0.into(),
@@ -348,21 +362,23 @@ impl Progress {
         let text = wording::share_done(&step.name, share, left);
         self.bar.set_message(text.clone());
         let is_due = match step.said_at {
-            _ if shows_lines() => step.said_at.is_none_or(|at| now.since(at) >= LINE_INTERVAL),
+            _ if is_watched() => step.said_at.is_none_or(|at| now.since(at) >= LINE_INTERVAL),
             None => now.since(step.started_at) >= LOG_FIRST,
             Some(at) => now.since(at) >= LOG_INTERVAL,
         };
-        if !is_due || (!self.bar.is_hidden() && !shows_lines()) {
+        if !is_due || (!self.bar.is_hidden() && !is_watched()) {
             return;
         }
         step.said_at = Some(now);
-        if shows_lines() {
-            emit(&ProgressEvent::Progress {
+        if is_watched() {
+            report(&ProgressEvent::Progress {
                 step: &step.name,
                 share: Some(share),
                 left_ns: left.map(|left| left.0),
                 bytes_done: 0,
+                bytes_written: 0,
                 bytes_per_s: None,
+                io: &[],
                 drive_time_ns: 0,
             });
         } else {
@@ -373,6 +389,7 @@ impl Progress {
     /// Adds bytes written that no recorder saw.
     pub(crate) fn add_written(&self, bytes: u64) {
         self.state.bytes_done.fetch_add(bytes, Ordering::Relaxed);
+        self.state.bytes_written.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// A recorder that moves the bar, for one lane.
@@ -386,7 +403,7 @@ impl Progress {
             until: Default::default(),
             counts_flushes: true,
             ios: 0,
-            bytes: 0,
+            counts: IoCounts::new(shows_lines()),
         }
     }
 
@@ -414,7 +431,7 @@ pub(crate) struct ProgressRecorder {
     /// Whether flushes are I/Os of the workload, and do not only follow its writes.
     counts_flushes: bool,
     ios: usize,
-    bytes: u64,
+    counts: IoCounts,
 }
 
 impl Recorder for ProgressRecorder {
@@ -431,7 +448,7 @@ impl Recorder for ProgressRecorder {
     fn record(&mut self, samples: &[Sample]) -> ControlFlow<Stop> {
         let counted = |sample: &&Sample| self.counts_flushes || sample.op != Op::Flush;
         self.ios += samples.iter().filter(counted).count();
-        self.bytes += samples.iter().map(Sample::bytes).sum::<u64>();
+        samples.iter().for_each(|sample| self.counts.record(sample));
         match samples.last() {
             Some(last) if self.ios >= REFRESH_IOS || last.done.since(self.last_draw) >= REFRESH => {
                 self.show(last.done)
@@ -452,15 +469,18 @@ impl Recorder for ProgressRecorder {
 impl ProgressRecorder {
     fn show(&mut self, now: Nanos) -> ControlFlow<Stop> {
         let state = &self.state;
-        let done = state.bytes_done.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
+        let bytes = self.counts.bytes();
+        let done = state.bytes_done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        state.bytes_written.fetch_add(self.counts.written(), Ordering::Relaxed);
         let rate = {
             let mut speed = locked(&state.speed);
-            speed.add(self.bytes, now);
+            speed.add(&self.counts, now);
             speed.rate
         };
-        let moved = state.bytes_moved.fetch_add(self.bytes, Ordering::Relaxed) + self.bytes;
+        let moved = state.bytes_moved.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let ios = state.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
-        (self.bytes, self.ios, self.last_draw) = (0, 0, now);
+        self.counts.clear();
+        (self.ios, self.last_draw) = (0, now);
         let of = |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
         let time = of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
         let work = of(moved, self.until.bytes).max(of(ios, self.until.ops)).min(1.0);
@@ -474,8 +494,8 @@ impl ProgressRecorder {
             let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
-        if shows_lines() {
-            state.report_line(&self.name, done, rate, now);
+        if is_watched() {
+            state.report_line(&self.name, done, now);
         }
         self.bar.set_message(wording::progress(done, rate, &self.name));
         if interrupt::is_requested() {
@@ -548,17 +568,6 @@ mod tests {
         fn flush(&self) -> io::Result<()> {
             Ok(())
         }
-    }
-
-    #[test]
-    fn speed_is_of_the_last_interval() {
-        let mut speed = SpeedMeter::default();
-        speed.add(1_000_000, Nanos::from_millis(100));
-        assert_eq!(speed.rate, None);
-        speed.add(1_000_000, Nanos::from_millis(1000));
-        assert_eq!(speed.rate, Some(2e6));
-        speed.add(500_000, Nanos::from_millis(1500));
-        assert_eq!(speed.rate, Some(1e6));
     }
 
     /// Nothing is drawn without a terminal, so only a terminal shows whether drawing ends.

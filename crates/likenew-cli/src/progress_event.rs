@@ -4,6 +4,8 @@
 
 use serde::Serialize;
 
+use crate::io_rates::IoRate;
+
 /// One line. Its key says what it is.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -27,8 +29,12 @@ pub(crate) enum ProgressEvent<'a> {
         left_ns: Option<u64>,
         /// Moved in the whole run.
         bytes_done: u64,
+        /// Of these, written to the drive.
+        bytes_written: u64,
         /// Over the last half second.
         bytes_per_s: Option<f64>,
+        /// The same of each kind of I/O that there was, with its latencies.
+        io: &'a [IoRate],
         /// On the drive's clock.
         drive_time_ns: u64,
     },

@@ -174,6 +174,11 @@ impl ResolvedTarget {
         !matches!(self, Self::Simulated(_))
     }
 
+    /// Whether it is a drive of this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        !matches!(self, Self::Simulated(_) | Self::Facts(FactsPlace::Printed(_)))
+    }
+
     /// The path of a real target that is opened.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {

@@ -8,7 +8,8 @@ use likenew_core::instrument::Instrument;
 use likenew_core::probe::ProbeResult;
 use likenew_core::procedure::Evidence;
 use likenew_core::shell::without_sudo;
-use likenew_report::document::Document;
+use likenew_core::target::Clock;
+use likenew_report::labeled_document::RunSource;
 use likenew_report::run_document::of_run;
 
 use crate::arguments::Output;
@@ -21,6 +22,8 @@ pub(crate) struct RunReport {
     pub(crate) evidence: Evidence,
     pub(crate) findings: Findings,
     pub(crate) instrument: Instrument,
+    /// A simulated run has no date.
+    pub(crate) source: RunSource,
     /// The folder of the run, if it is kept.
     pub(crate) folder: Option<PathBuf>,
 }
@@ -31,6 +34,7 @@ impl RunReport {
         evidence: Evidence,
         mut findings: Findings,
         instrument: Instrument,
+        started_at: Option<String>,
         folder: Option<PathBuf>,
     ) -> Self {
         if rustix::process::geteuid().is_root() {
@@ -39,7 +43,9 @@ impl RunReport {
                 *command = without_sudo(command);
             }
         }
-        Self { evidence, findings, instrument, folder }
+        let started_at = started_at.filter(|_| instrument.clock == Clock::Wall);
+        let source = RunSource { started_at, file: None };
+        Self { evidence, findings, instrument, source, folder }
     }
 
     /// Shows reports in all requested forms: one alone, or several side by side. Facts with details are a
@@ -72,7 +78,8 @@ impl RunReport {
         let drive = DriveSignature::observed(identity, observations);
         let samples = self.folder.as_deref().map_or_else(Vec::new, sample_files);
         let is_virtual = drive.is_some_and(|drive| drive.is_virtual);
-        Member { document: self.document(), is_virtual, samples }
+        let Self { evidence, findings, instrument, source, .. } = self;
+        Member { document: of_run(evidence, findings, instrument), source, is_virtual, samples }
     }
 
     /// The facts by subject, if that is what was asked for. Without details, or without facts, a run of
@@ -88,10 +95,5 @@ impl RunReport {
         })?;
         let width = output::width().min(Factsheet::WIDTH_MAX);
         Some(Factsheet { facts, findings: &self.findings, width, origins }.to_string())
-    }
-
-    fn document(self) -> Document {
-        let Self { evidence, findings, instrument, folder: _ } = self;
-        of_run(evidence, findings, instrument)
     }
 }

@@ -62,6 +62,11 @@ pub(crate) fn could_not_write(path: &Path) -> String {
     format!("could not write {}", path.display())
 }
 
+pub(crate) const NO_PICTURE: &str = "a picture is a .svg or a .png";
+pub(crate) const NO_PNG_IN_BUILD: &str = "this build draws no PNG; name a .svg";
+pub(crate) const NO_FONTS: &str =
+    "this machine has no fonts for a PNG: install one, such as fonts-dejavu-core, or name a .svg";
+
 pub(crate) fn no_folder_for(path: &Path, folder: &Path) -> String {
     format!("cannot write {}: the folder {} does not exist", path.display(), folder.display())
 }
@@ -375,6 +380,13 @@ pub(crate) fn estimate(estimate: &RunEstimate) -> String {
             )
         }
     }
+}
+
+/// What writes cost a drive of flash.
+pub(crate) fn wear(bytes: u64, size: u64, is_folder: bool) -> String {
+    let share = Share(bytes as f64 / size as f64);
+    let of = if is_folder { "file system" } else { "drive" };
+    format!("Wear: {share} of one full write of the {of}.")
 }
 
 /// A time, rounded like an estimate.

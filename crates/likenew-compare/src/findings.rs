@@ -19,7 +19,7 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
     let base = speeds(first.tables);
     let mut findings = Findings::default();
     let mut table = OverviewTable::new(wording::headings(runs));
-    let mut compared = Vec::new();
+    let (mut compared, mut largest) = (Vec::new(), Vec::new());
     for other in others {
         let speeds = speeds(other.tables);
         let ratio = |speed: &crate::speed::Speed| {
@@ -29,6 +29,7 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
         let ratios: Vec<Option<SpeedRatio>> = base.iter().map(ratio).collect();
         let known: Vec<SpeedRatio> = ratios.iter().flatten().cloned().collect();
         findings.answers.extend(answer(first, other, &known));
+        largest.extend((!known.is_empty()).then(|| (other.name, wording::largest_difference(&known))));
         compared.push((other, ratios));
     }
     if findings.answers.is_empty() {
@@ -45,7 +46,10 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
         .iter()
         .flat_map(|(other, ratios)| ratios.iter().flatten().map(|ratio| table_row(first, other, ratio)))
         .collect();
-    findings.summary = findings.answers.iter().map(wording::sentence).collect::<Vec<_>>().join(" ");
+    findings.summary = match &findings.answers[..] {
+        [only] => wording::sentence(only),
+        _ => wording::several(first.name, &largest),
+    };
     findings.overview.table = Some(table);
     findings.overview.series = Some(SPEEDS.to_owned());
     findings.series.insert(SPEEDS.to_owned(), series(first, &compared));
@@ -87,6 +91,7 @@ fn table_row(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratio: &SpeedRati
         ratio_low: ratio.low,
         ratio_high: ratio.high,
         difference: ratio.difference(),
+        in_words: wording::difference(ratio),
     }
 }
 
@@ -103,20 +108,14 @@ fn series(first: &ComparedRun<'_>, compared: &[(&ComparedRun<'_>, Vec<Option<Spe
     let line = |(other, ratios): &(&ComparedRun<'_>, Vec<Option<SpeedRatio>>)| {
         let at = |(x, place): (usize, &usize)| Some((x as f64, ratios[*place].as_ref()?));
         let known: Vec<(f64, &SpeedRatio)> = places.iter().enumerate().filter_map(at).collect();
-        Line::new(
-            wording::over(other.name, first.name),
-            known.iter().map(|(x, ratio)| [*x, ratio.ratio]).collect(),
-        )
-        .band(known.iter().map(|(x, ratio)| [*x, ratio.low, ratio.high]).collect())
+        Line::new(other.name, known.iter().map(|(x, ratio)| [*x, ratio.ratio]).collect())
+            .band(known.iter().map(|(x, ratio)| [*x, ratio.low, ratio.high]).collect())
     };
-    Series::new(
-        wording::CHART,
-        Shape::Bars,
-        Axis::new(wording::CHART_X, ""),
-        Axis::new(wording::CHART_Y, "×"),
-    )
-    .categories(places.iter().map(name))
-    .lines(compared.iter().map(line))
+    let ratio = Axis::new(wording::chart_axis(first.name), "×").logarithmic();
+    let others: Vec<&str> = compared.iter().map(|(other, _)| other.name).collect();
+    Series::new(wording::chart(first.name, &others), Shape::Bars, Axis::new(wording::CHART_X, ""), ratio)
+        .categories(places.iter().map(name))
+        .lines(compared.iter().map(line))
 }
 
 #[cfg(test)]
@@ -162,18 +161,41 @@ mod tests {
         let findings = compare(&runs).unwrap();
         assert_eq!(
             findings.summary,
-            "B against A: RND write at 0.100× (0.0986–0.101), SEQ write at 0.500× (0.493–0.507); the other speed is the same."
+            "B against A: RND write 10.0× slower, SEQ write 2.00× slower; the other speed is the same."
         );
         assert_eq!(findings.answers[0].caveats, ["They were measured with other settings: passes"]);
         let table = findings.overview.table.unwrap();
-        assert_eq!(table.headings, ["", "A", "B", "B ÷ A", ""]);
+        assert_eq!(table.headings, ["", "A", "B", "difference"]);
         assert_eq!(table.rows.len(), 3, "what only one of them has is not compared");
-        assert_eq!(
-            table.rows[2].cells,
-            ["RND write", "100 MB/s", "10.0 MB/s", "0.100× (0.0986–0.101)", "slower"]
-        );
+        assert_eq!(table.rows[2].cells, ["RND write", "100 MB/s", "10.0 MB/s", "10.0× slower (9.86–10.1)"]);
         assert_eq!(findings.series[SPEEDS].lines[0].band.len(), 3);
         assert_eq!(findings.tables[SPEEDS][0]["difference"], "same");
+    }
+
+    #[test]
+    fn several_runs_have_one_sentence() {
+        let plan = plan("");
+        let tables = [100e6, 50e6, 100e6, 1e3]
+            .map(|speed| bench(&[("SEQ", "read", speed), ("RND", "read", 2.0 * speed)]));
+        let names = ["new", "used", "restored", "slow"];
+        let run = |(name, tables)| ComparedRun {
+            name,
+            plan: &plan,
+            kind: Kind::Simulated,
+            is_virtual: false,
+            tables,
+        };
+        let runs: Vec<ComparedRun<'_>> = names.into_iter().zip(&tables).map(run).collect();
+        let findings = compare(&runs).unwrap();
+        assert_eq!(
+            findings.summary,
+            "Against new: used, SEQ read 2.00× slower and 1 more; restored, the same; slow, SEQ read 100,000× slower and 1 more."
+        );
+        assert_eq!(findings.answers.len(), 3);
+        let table = findings.overview.table.unwrap();
+        assert_eq!(table.headings, ["", "new", "used", "restored", "slow"]);
+        assert_eq!(table.rows[0].cells[1..4], ["100 MB/s", "50.0 MB/s, 2.00× slower", "100 MB/s, same"]);
+        assert_eq!(findings.series[SPEEDS].y.scale, likenew_core::findings::Scale::Log);
     }
 
     #[test]

@@ -35,7 +35,7 @@ const fn sampled(name: &'static str, column: &'static str) -> SpeedTable {
 }
 
 /// Of all procedures.
-const TABLES: [SpeedTable; 11] = [
+const TABLES: [SpeedTable; 12] = [
     measured("metrics", "measured_per_s", "low_per_s", "high_per_s"),
     measured("results", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("matrix", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
@@ -44,6 +44,7 @@ const TABLES: [SpeedTable; 11] = [
     measured("compressibility", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
     measured("fit", "throughput_bytes_per_s", "throughput_bytes_per_s_low", "throughput_bytes_per_s_high"),
     measured("workloads", "bytes_per_s", "bytes_per_s_low", "bytes_per_s_high"),
+    measured("commits", "commits_per_s", "commits_per_s_low", "commits_per_s_high"),
     measured("applications", "score", "score_low", "score_high"),
     sampled("files", "bytes_per_s"),
     sampled("curve", "bytes_per_s"),
@@ -54,7 +55,7 @@ const TABLES: [SpeedTable; 11] = [
 pub(crate) struct Speed {
     /// What was measured, in words; the same in every run.
     pub(crate) name: String,
-    /// `bytes/s`, `1/s` or `points`.
+    /// `bytes/s`, `1/s`, `commits/s` or `points`.
     pub(crate) unit: &'static str,
     /// The speed.
     pub(crate) value: f64,
@@ -99,6 +100,7 @@ fn of_row(table: &SpeedTable, row: &Row) -> Option<Speed> {
     let unit = match (row.get("unit").and_then(Value::as_str), table.column) {
         (Some("1/s"), _) => "1/s",
         (_, "score") => "points",
+        (_, "commits_per_s") => "commits/s",
         _ => "bytes/s",
     };
     let low = number(row, table.low).unwrap_or(value).min(value);
@@ -198,6 +200,14 @@ mod tests {
         let [speed] = &speeds(&check)[..] else { panic!() };
         assert_eq!((speed.name.as_str(), speed.unit), ("4K random read", "1/s"));
         assert_eq!(speed.basis, Basis::Interval { low: 9.0, high: 9.0 }, "measured once");
+    }
+
+    #[test]
+    fn commits_are_those_of_their_writers() {
+        let row = |writers: u64| json!({"writers": writers, "commits_per_s": 980.0, "flush_ns_p50": 954_367});
+        let found = speeds(&tables("commits", json!([row(1), row(8)])));
+        let found: Vec<(&str, &str)> = found.iter().map(|speed| (&*speed.name, speed.unit)).collect();
+        assert_eq!(found, [("commits of 1 writer", "commits/s"), ("commits of 8 writers", "commits/s")]);
     }
 
     #[test]

@@ -1,18 +1,31 @@
 //! The sentences of comparisons.
 
 use likenew_core::findings::Answer;
-use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, with_range};
-use likenew_core::units::Number;
+use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, SpeedChange, range, with_change_range};
+use likenew_core::units::{Number, digits};
 use serde_json::Value;
 
 use crate::speed_ratio::{ComparedRun, Difference, SAME_WITHIN, SpeedRatio};
 
-pub(crate) const CHART: &str = "Speeds compared";
 pub(crate) const CHART_X: &str = "speed";
-pub(crate) const CHART_Y: &str = "ratio";
 
-/// Differences that a sentence names; the table has all.
+/// The title of the chart.
+pub(crate) fn chart(first: &str, others: &[&str]) -> String {
+    match others {
+        [other] => format!("Speed of {other} compared with {first}"),
+        _ => format!("Speed of each run compared with {first}"),
+    }
+}
+
+/// Its axis of values.
+pub(crate) fn chart_axis(first: &str) -> String {
+    format!("ratio to {first}")
+}
+
+/// Differences that an answer names; the table has all.
 const NAMED_MAX: usize = 3;
+/// Smaller changes are said in percent, larger ones as a factor. Chosen: `1.1× slower` is harder to imagine than `10% slower`.
+const FACTOR_FROM: f64 = 1.25;
 /// The table's sign for an unknown value.
 const MISSING: &str = "–";
 
@@ -32,6 +45,7 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
         ("unit" | "data" | "score", _) => None,
         ("block_bytes", Value::Number(bytes)) => Some(Size(bytes.as_u64()?).to_string()),
         ("depth", Value::Number(depth)) => Some(format!("QD{depth}")),
+        ("writers", Value::Number(count)) => count.as_u64().map(commits),
         ("stream", Value::Number(index)) => index.as_u64().filter(|index| *index > 0).map(stream),
         ("workload", Value::String(name)) => Some(name.clone()),
         ("compresses_to_percent", Value::Number(percent)) => {
@@ -51,6 +65,11 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
     })
 }
 
+/// Of so many programs that write at the same time.
+fn commits(writers: u64) -> String {
+    format!("commits of {writers} {}", if writers == 1 { "writer" } else { "writers" })
+}
+
 /// A stream of a workload other than its first, by its number from 0.
 fn stream(index: u64) -> String {
     format!("stream {}", index + 1)
@@ -65,26 +84,39 @@ fn value(unit: &str, value: f64) -> String {
     match unit {
         "1/s" => Iops(value).to_string(),
         "points" => format!("{value:.0}"),
+        "commits/s" => format!("{} commits/s", digits(value)),
         _ => Rate(value).to_string(),
     }
 }
 
-fn ratio(of: &SpeedRatio) -> String {
-    with_range(Factor(of.ratio), Factor(of.low), Factor(of.high))
+/// `1.83× slower`, `12% faster`.
+fn change(ratio: f64) -> String {
+    if ratio.max(1.0 / ratio) >= FACTOR_FROM { factor(ratio) } else { SpeedChange(ratio).to_string() }
 }
 
-/// `B ÷ A`.
-pub(crate) fn over(other: &str, first: &str) -> String {
-    format!("{other} ÷ {first}")
+fn factor(ratio: f64) -> String {
+    if ratio < 1.0 { format!("{} slower", Factor(1.0 / ratio)) } else { format!("{} faster", Factor(ratio)) }
 }
 
-/// What stands above the columns: speeds of two runs, their ratio and what it says. More runs have one column each.
+/// `1.83× slower (1.82–1.84)`, `12% faster (10–14%)`.
+fn change_with_range(of: &SpeedRatio) -> String {
+    let SpeedRatio { ratio, low, high, .. } = *of;
+    if ratio.max(1.0 / ratio) < FACTOR_FROM {
+        return with_change_range(SpeedChange(ratio), SpeedChange(low), SpeedChange(high));
+    }
+    // Slower runs from more to less, so that the smaller number of both stands first.
+    let [from, to] = if high < 1.0 { [1.0 / high, 1.0 / low] } else { [low, high] };
+    match (factor(ratio), range(digits(from), digits(to))) {
+        (change, range) if range == digits(ratio.max(1.0 / ratio)) => change,
+        (change, range) => format!("{change} ({range})"),
+    }
+}
+
+/// What stands above the columns: speeds of two runs and how they differ. More runs have one column each.
 pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
     let names = runs.iter().map(|run| run.name.to_owned());
     let mut headings: Vec<String> = std::iter::once(String::new()).chain(names).collect();
-    if let [first, other] = runs {
-        headings.extend([over(other.name, first.name), String::new()]);
-    }
+    headings.extend((runs.len() == 2).then(|| "difference".to_owned()));
     headings
 }
 
@@ -93,20 +125,29 @@ pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedR
     let mut cells = vec![name.to_owned(), value(unit, first)];
     let other = |of: &SpeedRatio| value(of.unit, of.values[1]);
     if let [Some(only)] = ratios {
-        cells.extend([other(only), ratio(only), difference(only.difference()).to_owned()]);
+        cells.extend([other(only), difference_with_range(only)]);
         return cells;
     }
-    let cell = |of: &SpeedRatio| format!("{} ({})", other(of), Factor(of.ratio));
+    let cell = |of: &SpeedRatio| format!("{}, {}", other(of), difference(of));
     cells.extend(ratios.iter().map(|of| of.map_or_else(|| MISSING.to_owned(), cell)));
     cells
 }
 
-fn difference(of: Difference) -> &'static str {
-    match of {
-        Difference::Slower => "slower",
-        Difference::Faster => "faster",
-        Difference::Same => "same",
-        Difference::Unclear => "not clear",
+/// What the interval says, with the change in words where it is clear.
+pub(crate) fn difference(of: &SpeedRatio) -> String {
+    match of.difference() {
+        Difference::Slower | Difference::Faster => change(of.ratio),
+        Difference::Same => "same".to_owned(),
+        Difference::Unclear => "not clear".to_owned(),
+    }
+}
+
+/// The same with the interval.
+fn difference_with_range(of: &SpeedRatio) -> String {
+    match of.difference() {
+        Difference::Slower | Difference::Faster => change_with_range(of),
+        Difference::Same => difference(of),
+        Difference::Unclear => format!("{} ({} to {})", difference(of), change(of.low), change(of.high)),
     }
 }
 
@@ -120,24 +161,48 @@ pub(crate) fn sentence(answer: &Answer) -> String {
     format!("{}: {}.", answer.question, answer.answer)
 }
 
+/// How several runs differ from the first, in one sentence.
+pub(crate) fn several(first: &str, largest: &[(&str, String)]) -> String {
+    let parts: Vec<String> =
+        largest.iter().map(|(name, difference)| format!("{name}, {difference}")).collect();
+    format!("Against {first}: {}.", parts.join("; "))
+}
+
+/// `SEQ write 2.00× slower and 3 more`, of one run of several.
+pub(crate) fn largest_difference(ratios: &[SpeedRatio]) -> String {
+    match &clear(ratios)[..] {
+        [] if ratios.iter().all(|ratio| ratio.difference() == Difference::Same) => "the same".into(),
+        [] => "no clear difference".into(),
+        [only] => format!("{} {}", only.name, change(only.ratio)),
+        [largest, rest @ ..] => {
+            format!("{} {} and {} more", largest.name, change(largest.ratio), Number(rest.len() as f64))
+        }
+    }
+}
+
+/// The clear differences, the largest first.
+fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
+    let is_clear =
+        |ratio: &&SpeedRatio| matches!(ratio.difference(), Difference::Slower | Difference::Faster);
+    let mut clear: Vec<&SpeedRatio> = ratios.iter().filter(is_clear).collect();
+    clear.sort_by(|one, two| two.size().total_cmp(&one.size()));
+    clear
+}
+
 /// All differences of a run: the largest by name, the others counted.
 pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
     let count = |of: Difference| ratios.iter().filter(|ratio| ratio.difference() == of).count();
     let (same, unclear) = (count(Difference::Same), count(Difference::Unclear));
-    let mut clear: Vec<&SpeedRatio> = ratios
-        .iter()
-        .filter(|ratio| matches!(ratio.difference(), Difference::Slower | Difference::Faster))
-        .collect();
-    clear.sort_by(|one, two| two.size().total_cmp(&one.size()));
+    let clear = clear(ratios);
     let within = Share(SAME_WITHIN - 1.0);
     match (clear.len(), same, unclear) {
         (0, 1, 0) => return format!("the {} is the same within {within}", ratios[0].name),
         (0, same, 0) => return format!("all {} speeds are the same within {within}", Number(same as f64)),
-        (0, 0, _) => return "no clear difference".into(),
+        (0, 0, _) => return "no clear difference between the two runs".into(),
         _ => {}
     }
     let named: Vec<String> =
-        clear.iter().take(NAMED_MAX).map(|of| format!("{} at {}", of.name, ratio(of))).collect();
+        clear.iter().take(NAMED_MAX).map(|of| format!("{} {}", of.name, change(of.ratio))).collect();
     let mut parts = vec![named.join(", ")];
     let rest = &clear[named.len()..];
     let slower = rest.iter().filter(|ratio| ratio.difference() == Difference::Slower).count();
@@ -202,13 +267,26 @@ mod tests {
         let all = |ratios: &[&SpeedRatio]| differences(&ratios.iter().copied().cloned().collect::<Vec<_>>());
         assert_eq!(all(&[&same]), "the s is the same within 5%");
         assert_eq!(all(&[&same, &same]), "all 2 speeds are the same within 5%");
-        assert_eq!(all(&[&unclear, &unclear]), "no clear difference");
+        assert_eq!(all(&[&unclear, &unclear]), "no clear difference between the two runs");
         assert_eq!(all(&[&same, &unclear, &unclear]), "of the 3 speeds 1 is the same and 2 not clear");
-        assert_eq!(all(&[&fast, &same]), "f at 3.46× (3.00–4.00); the other speed is the same");
+        assert_eq!(all(&[&fast, &same]), "f 3.46× faster; the other speed is the same");
         let many = [slow("a"), slow("b"), slow("c"), slow("d"), fast.clone()];
         assert_eq!(
             differences(&many),
-            "f at 3.46× (3.00–4.00), a at 0.447× (0.400–0.500), b at 0.447× (0.400–0.500); the other 2 speeds are slower"
+            "f 3.46× faster, a 2.24× slower, b 2.24× slower; the other 2 speeds are slower"
         );
+        assert_eq!(largest_difference(&many), "f 3.46× faster and 4 more");
+    }
+
+    #[test]
+    fn a_change_is_said_in_words_with_its_interval() {
+        let cell = |low, high| difference_with_range(&of("s", low, high));
+        assert_eq!(cell(0.546, 0.548), "1.83× slower (1.82–1.83)");
+        assert_eq!(cell(2.6e-5, 2.7e-5), "37,700× slower (37,000–38,500)");
+        assert_eq!(cell(3.0, 4.0), "3.46× faster (3.00–4.00)");
+        assert_eq!(cell(0.85, 0.95), "10% slower (5–15%)");
+        assert_eq!(cell(0.99, 1.01), "same");
+        assert_eq!(cell(0.5, 3.0), "not clear (2.00× slower to 3.00× faster)");
+        assert_eq!(difference(&of("s", 0.5, 3.0)), "not clear");
     }
 }

@@ -50,6 +50,8 @@ pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
 pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 1 << 30 };
 /// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
 pub const NOTES: Kind = Kind { name: "a file of notes", bytes_max: 4 << 30 };
+/// What a run says of itself while it is under way: three lines.
+pub const LIVE_NOTE: Kind = Kind { name: "a note of a run", bytes_max: 64 << 10 };
 /// The log of a run, which is read line by line.
 pub const LOG: Kind = Kind { name: "a log", bytes_max: u64::MAX };
 /// Lines of a run at most: the workloads at which a dry run ends, and as many probes and interruptions again,

@@ -13,6 +13,10 @@ pub struct Instrument {
     pub clock: Clock,
     /// What carried the I/O.
     pub engine: String,
+    /// The operating system with the release of its kernel: `Debian GNU/Linux 13, Linux 6.12.9`; absent on a virtual clock,
+    /// and where another program measured.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub system: Option<String>,
     /// Measured limits of this machine; absent on a virtual clock.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub calibration: Option<Calibration>,

@@ -135,26 +135,43 @@ fn assumed_scatter(metrics: &[&MetricValue], is_virtual: bool) -> f64 {
     CheckHistory::assumed(is_virtual).max(median(&errors).unwrap_or(0.0))
 }
 
+/// Checks in the small line of a list, at most: more are not told apart there.
+const LINE_MAX: usize = 60;
 /// The version of this form.
 const SCHEMA: u32 = 1;
 
 /// Drives, each as it is now, how many there are in all, and the runs that cannot be read.
 pub fn drives_json(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> String {
+    text(&listed(drives, count, damaged))
+}
+
+fn listed(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> Value {
     let drives: Vec<Value> = drives.iter().map(summary).collect();
     let damaged: Vec<Value> = damaged
         .iter()
         .map(|run| json!({"archive": run.archive, "run": run.name, "error": run.error}))
         .collect();
-    text(&json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged}))
+    json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged})
+}
+
+/// The same with all checks of each drive, by its key: all that a page shows of them.
+pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
+    let with_checks = |drive: &DriveHistory| (drive.drive.key.clone(), detailed(drive));
+    let each: serde_json::Map<String, Value> = drives.iter().map(with_checks).collect();
+    text(&json!({"history": listed(drives, drives.len(), damaged), "drives": each}))
 }
 
 /// One drive with all of its checks.
 pub fn drive_json(drive: &DriveHistory) -> String {
+    text(&detailed(drive))
+}
+
+fn detailed(drive: &DriveHistory) -> Value {
     let checks: Vec<Value> = drive.checks.iter().enumerate().map(|(at, _)| check(drive, at)).collect();
     let mut of = summary(drive);
     of["schema"] = json!(SCHEMA);
     of["checks"] = json!(checks);
-    text(&of)
+    of
 }
 
 fn summary(drive: &DriveHistory) -> Value {
@@ -186,12 +203,15 @@ fn metric(metric: &MetricHistory) -> Value {
         json!({"since": change.since, "ratio": change.ratio, "ratio_low": change.low, "ratio_high": change.high})
     });
     let changes: Vec<Value> = changes.collect();
+    let each = metric.values.iter().flatten().map(|value| 100.0 * value / metric.baseline);
+    let each: Vec<f64> = each.collect();
     json!({
         "metric": metric.name,
         "unit": metric.unit,
         "baseline_per_s": metric.baseline,
         "now_per_s": metric.now,
         "percent_of_baseline": 100.0 * metric.now / metric.baseline,
+        "percent_of_baseline_each": each[each.len().saturating_sub(LINE_MAX)..],
         "changes": changes,
     })
 }

@@ -29,6 +29,8 @@ use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 pub use wording::DESCRIPTOR;
 
+use crate::commits::{self, CommitBy, CommitTest, Commits};
+
 /// Sequential and random speed in one table
 #[derive(Args, Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[command(next_help_heading = "Test")]
@@ -75,6 +77,14 @@ pub struct BenchOptions {
     /// Data to write: random, zero, or what it compresses to, such as 0.5 for half
     #[arg(long, default_value = "random")]
     pub data: DataClass,
+    /// How the durable writes are made that follow plain writes
+    #[arg(long, value_enum, value_delimiter = ',', default_value = "fdatasync", value_name = "CALL,..")]
+    #[serde(skip_serializing_if = "is_usual")]
+    pub by: Vec<CommitBy>,
+}
+
+fn is_usual(by: &[CommitBy]) -> bool {
+    matches!(by, [by] if by.is_usual())
 }
 
 impl Default for BenchOptions {
@@ -108,6 +118,10 @@ const UNSTEADY_RATIO: f64 = 1.25;
 /// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
 /// blocks.
 const COVERAGE_MIN: f64 = 0.99;
+
+/// Durable writes go through so many bytes at most, and each pass makes so many at most: as suits does.
+const COMMIT_SPAN_MAX: u64 = 64 << 20;
+const COMMITS_MAX: u64 = 5000;
 
 /// Queue depth from which sequential speeds are those that makers rate: CrystalDiskMark's SEQ1M Q8T1.
 const DEEP: u32 = 8;
@@ -218,17 +232,22 @@ impl Procedure for Bench {
         if self.writes() && !geometry.writable {
             return Err(target_is_read_only());
         }
-        let mut measured = Vec::new();
-        let _ended = self.measure(steps, &mut measured);
+        let (mut measured, mut commits) = (Vec::new(), Vec::new());
+        let _ended =
+            self.measure(steps, &mut measured).and_then(|()| self.measure_commits(steps, &mut commits));
         Ok(steps.conclude(|evidence| {
             let line = |(op, test, passes)| ResultLine::new(test, op, passes, self.goal());
-            self.findings(evidence, &measured.into_iter().filter_map(line).collect::<Vec<_>>())
+            let lines: Vec<ResultLine<'_>> = measured.into_iter().filter_map(line).collect();
+            let commits = commits.iter().filter_map(|(test, passes)| Commits::new(*test, passes));
+            self.findings(evidence, &lines, &commits.collect::<Vec<_>>())
         }))
     }
 }
 
 /// A line of the table, and the passes that were made of it.
 type MeasuredTest<'a> = (Mix, &'static Test, Vec<&'a Segment>);
+/// The same of durable writes.
+type MeasuredCommits<'a> = (CommitTest, Vec<&'a Segment>);
 
 impl Bench {
     /// Where it may write, it writes the span once; then it goes through the table, with all passes of a test together.
@@ -244,16 +263,39 @@ impl Bench {
             measured.push((op, test, Vec::new()));
             let (.., passes) = measured.last_mut().expect("one was just added");
             while !self.is_enough(passes) {
-                if idle > Nanos::ZERO {
-                    steps.run_seeded(|| Workload::rest(idle))?;
-                }
+                rest(steps, idle)?;
                 passes.push(steps.run_seeded(|| self.pass(test, op, passes.len()))?);
             }
         }
         Ok(())
     }
 
-    fn findings(&self, evidence: &Evidence, lines: &[ResultLine<'_>]) -> Findings {
+    /// Where plain writes are tested: writes that are durable one by one, of one program and of several.
+    fn measure_commits<'a>(
+        &self,
+        steps: &mut Steps<'a>,
+        measured: &mut Vec<MeasuredCommits<'a>>,
+    ) -> Result<(), Ended> {
+        let BenchOptions { span, passes, time, idle, ref by, .. } = self.options;
+        if !self.options.ops.contains(&Mix::Only(Op::Write)) {
+            return Ok(());
+        }
+        let (kind, region) = (steps.evidence().identity.kind, 0..span.min(COMMIT_SPAN_MAX));
+        let until = Until { elapsed: Some(time), bytes: None, ops: Some(COMMITS_MAX) };
+        for (by, writers) in by.iter().flat_map(|by| [(*by, 1), (*by, commits::WRITERS)]) {
+            let test = CommitTest { by, writers, block: commits::BLOCK };
+            measured.push((test, Vec::new()));
+            for pass in 1..=passes {
+                rest(steps, idle)?;
+                let name = format!("{} {pass}/{passes}", test.name());
+                let segment = steps.run_seeded(|| test.workload(name, kind, region.clone(), until))?;
+                measured.last_mut().expect("one was just added").1.push(segment);
+            }
+        }
+        Ok(())
+    }
+
+    fn findings(&self, evidence: &Evidence, lines: &[ResultLine<'_>], commits: &[Commits]) -> Findings {
         let mut findings = Findings::default();
         findings.overview.lead = Lead::Table;
         if !lines.is_empty() {
@@ -271,7 +313,8 @@ impl Bench {
                 findings.overview.answers.push(wording::USUAL.to_owned());
                 findings.answers.push(wording::usual(of));
             }
-            findings.overview.table = Some(wording::table(lines.iter().map(ResultLine::cells), &usual));
+            findings.overview.table =
+                Some(wording::table(lines.iter().map(ResultLine::cells), &usual, commits));
             findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
         findings.answers.extend(refusals(&evidence.segments));
@@ -281,8 +324,19 @@ impl Bench {
         spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("results".into(), lines.iter().map(ResultLine::row).collect());
         findings.tables.insert("passes".into(), lines.iter().flat_map(ResultLine::pass_rows).collect());
+        if !commits.is_empty() {
+            findings.tables.insert("commits".into(), commits.iter().map(Commits::row).collect());
+        }
         findings
     }
+}
+
+/// Idle time before a pass.
+fn rest(steps: &mut Steps<'_>, idle: Nanos) -> Result<(), Ended> {
+    if idle > Nanos::ZERO {
+        steps.run_seeded(|| Workload::rest(idle))?;
+    }
+    Ok(())
 }
 
 /// What the summary names: the first test and the last, each with all of its operations.

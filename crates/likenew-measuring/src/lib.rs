@@ -7,6 +7,7 @@ pub mod age;
 pub mod apps;
 pub mod bench;
 pub mod cache;
+pub mod commits;
 pub mod data;
 pub mod endure;
 pub mod fill;

@@ -6,18 +6,15 @@ mod wording;
 use std::ops::RangeInclusive;
 
 use clap::Args;
-use likenew_core::drive::Kind;
 use likenew_core::facts::{Drive, Facts};
-use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
-use likenew_core::io::{DataClass, Op};
+use likenew_core::findings::{Answer, Findings, Lead, Line, Series, Shape};
+use likenew_core::io::DataClass;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
-use likenew_core::region::Region;
-use likenew_core::row;
 use likenew_core::segment::Segment;
 use likenew_core::tally::Tally;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
-use likenew_core::workload::{Access, AccessPattern, Mix, Stream, Until, Workload};
+use likenew_core::workload::Until;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
@@ -27,8 +24,9 @@ use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
+use crate::commits::{CommitBy, CommitTest, Commits, WRITERS};
 use needs::Need;
-pub use needs::{CommitBy, Use};
+pub use needs::Use;
 pub use wording::DESCRIPTOR;
 
 /// Is it fast enough for a database, a log or a virtual machine?
@@ -49,7 +47,7 @@ pub struct SuitsOptions {
     #[serde(with = "size_text")]
     pub block: u64,
     /// Writers of a group commit
-    #[arg(long, default_value_t = 8, value_name = "N")]
+    #[arg(long, default_value_t = WRITERS, value_name = "N")]
     pub writers: u32,
     /// Address space to write in
     #[arg(long, visible_alias = "size", default_value = "64MiB", hide_default_value = true, value_parser = parse_size, value_name = "SIZE")]
@@ -119,33 +117,23 @@ impl Suits {
         Ok(Self { options })
     }
 
-    /// Each of `writers` writes a block after the one before and waits until it is durable; to a file as databases do, through the
-    /// page cache.
-    fn commits(&self, kind: Kind, writers: u32, pass: u32) -> Workload {
-        let SuitsOptions { by, block, span, passes, time, .. } = self.options;
-        let place = AccessPattern::Sequential(Region::bytes(0..span));
-        let block = u32::try_from(block).expect("a block is checked to be small");
-        let stream = Stream::closed(Mix::Only(Op::Write), block, place, 1, DataClass::Random);
-        let until = Until { elapsed: Some(time), bytes: None, ops: Some(COMMITS_MAX) };
-        let name = wording::pass_name(writers, pass + 1, passes);
-        let access =
-            if matches!(kind, Kind::Folder | Kind::File) { Access::Buffered } else { Access::Direct };
-        Workload { lanes: writers, access, ..Workload::new(name, until, vec![by.apply(stream)]) }
-    }
-
     fn measure<'a>(
         &self,
         steps: &mut Steps<'a>,
-        lines: &mut Vec<(u32, Vec<&'a Segment>)>,
+        lines: &mut Vec<(CommitTest, Vec<&'a Segment>)>,
     ) -> Result<(), Ended> {
-        let SuitsOptions { span, passes, writers, .. } = self.options;
+        let SuitsOptions { by, block, span, passes, writers, time, .. } = self.options;
+        let block = u32::try_from(block).expect("a block is checked to be small");
+        let until = Until { elapsed: Some(time), bytes: None, ops: Some(COMMITS_MAX) };
         let kind = steps.evidence().identity.kind;
         steps.probe_or_skip(Probe::Facts)?;
         steps.run_seeded(|| prepare(span, span, DataClass::Random))?;
         for writers in if writers > 1 { vec![1, writers] } else { vec![1] } {
-            lines.push((writers, Vec::new()));
-            for pass in 0..passes {
-                let segment = steps.run_seeded(|| self.commits(kind, writers, pass))?;
+            let test = CommitTest { by, writers, block };
+            lines.push((test, Vec::new()));
+            for pass in 1..=passes {
+                let name = wording::pass_name(writers, pass, passes);
+                let segment = steps.run_seeded(|| test.workload(name, kind, 0..span, until))?;
                 lines.last_mut().expect("one was just added").1.push(segment);
             }
         }
@@ -173,10 +161,8 @@ impl Procedure for Suits {
         let mut measured = Vec::new();
         let _ended = self.measure(steps, &mut measured);
         Ok(steps.conclude(|evidence| {
-            let by = self.options.by;
-            let lines = measured.iter().filter_map(|(writers, passes)| Commits::new(by, *writers, passes));
-            let lines: Vec<Commits> = lines.collect();
-            self.findings(evidence, &lines)
+            let line = |(test, passes): &(CommitTest, Vec<&Segment>)| Commits::new(*test, passes);
+            self.findings(evidence, &measured.iter().filter_map(line).collect::<Vec<_>>())
         }))
     }
 }
@@ -192,9 +178,9 @@ impl Suits {
             let drive =
                 evidence.observations.iter().find_map(|of| of.result.facts()).and_then(Facts::plain_drive);
             findings.answers.extend(one.finding(drive, evidence));
-            let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, one, self.options.block);
+            let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, one);
             findings.answers.extend(judged.iter().map(verdict));
-            let limit = |write: &Tally| wording::limit(write.latency_ns_mean(), one.commit.latency_ns_mean());
+            let limit = |write: &Tally| wording::limit(write.latency_ns_mean(), one.wait.latency_ns_mean());
             findings.answers.extend(one.write.as_ref().map(limit));
             findings.overview.lead = Lead::Summary;
             // A use without a published figure is news only where it was asked for.
@@ -213,8 +199,6 @@ impl Suits {
     }
 }
 
-const P99: f64 = 0.99;
-
 /// A use, and whether the drive is fast enough for it: `None` where no figure is published, or an interval allows both.
 struct Judged<'a> {
     of: Use,
@@ -224,57 +208,12 @@ struct Judged<'a> {
     source: &'a str,
 }
 
-/// Writes that were made durable one by one, by so many writers at once.
-struct Commits {
-    by: CommitBy,
-    writers: u32,
-    /// Commits a second, of all writers.
-    rate: Estimate,
-    /// In nanoseconds: the 99th percentile of writes, and that of flushes, which on a device follow a write that reached the drive.
-    /// A commit's own is at most the sum.
-    commit_p99: Estimate,
-    /// Writes that are not durable yet when they end.
-    write: Option<Tally>,
-    /// What is waited for until they are.
-    commit: Tally,
-}
-
 impl Commits {
-    /// `None` if no pass measured anything.
-    fn new(by: CommitBy, writers: u32, passes: &[&Segment]) -> Option<Self> {
-        let measured: Vec<(&&Segment, Tally)> = passes
-            .iter()
-            .filter(|segment| segment.measurement_error().is_none() && segment.elapsed() > Nanos::ZERO)
-            .map(|segment| (segment, segment.total_of(by.op())))
-            .filter(|(_, commit)| commit.done_ios() > 0)
-            .collect();
-        let rates: Vec<f64> = measured
-            .iter()
-            .map(|(segment, commit)| commit.done_ios() as f64 / segment.elapsed().as_secs_f64())
-            .collect();
-        let p99 = |segment: &Segment, op| segment.total_of(op).latency.quantile(P99).0 as f64;
-        let p99 = |(segment, _): &(&&Segment, Tally)| p99(segment, Op::Write) + p99(segment, Op::Flush);
-        let p99: Vec<f64> = measured.iter().map(p99).collect();
-        let (mut write, mut total) = (Tally::new(0, Op::Write), Tally::new(0, by.op()));
-        for (segment, commit) in &measured {
-            write.merge(&segment.total_of(Op::Write));
-            total.merge(commit);
-        }
-        Some(Self {
-            by,
-            writers,
-            rate: Estimate::of_passes(&rates)?.not_negative(),
-            commit_p99: Estimate::of_passes(&p99)?.not_negative(),
-            write: (by.op() != Op::Write).then_some(write),
-            commit: total,
-        })
-    }
-
     fn judge(&self, of: Use) -> Judged<'static> {
         let (needs, source) = of.needs();
         let margin = |need: &Need| match need {
             Need::CommitsPerS(least) => self.rate.map(|rate| rate / least),
-            Need::FlushP99(most) => self.commit_p99.map(|p99| most.0 as f64 / p99),
+            Need::FlushP99(most) => self.p99.map(|p99| most.0 as f64 / p99),
             Need::CommitMean(most) => self.rate.map(|rate| rate * most.as_secs_f64()),
         };
         let margins: Vec<(Need, Estimate)> = needs.iter().map(|need| (*need, margin(need))).collect();
@@ -296,7 +235,7 @@ impl Commits {
 
     /// A flush that is over before anything can be durable.
     fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
-        let median = self.commit.latency.quantile(0.5);
+        let median = self.wait.latency.quantile(0.5);
         let is_volatile = evidence.observations.iter().filter_map(|of| of.result.facts()).any(|facts| {
             facts
                 .stack
@@ -311,24 +250,7 @@ impl Commits {
             return (per_turn > COMMITS_PER_TURN)
                 .then(|| wording::faster_than_platters(self.rate.value, rpm));
         }
-        (is_volatile && median < COSTS_NOTHING).then(|| wording::costs_nothing(self.by, median))
-    }
-
-    fn row(&self) -> Row {
-        let time = |quantile| self.commit.latency.quantile(quantile).0;
-        row! {
-            writers: self.writers,
-            commits_per_s: self.rate.value,
-            commits_per_s_low: self.rate.low(),
-            commits_per_s_high: self.rate.high(),
-            write_ns_mean: self.write.as_ref().map(Tally::latency_ns_mean),
-            flush_ns_mean: self.commit.latency_ns_mean(),
-            flush_ns_p50: time(0.5),
-            flush_ns_p99: time(P99),
-            flush_ns_p999: time(0.999),
-            flush_ns_max: self.commit.latency.max().0,
-            failed: self.write.as_ref().map_or(0, |write| write.errors) + self.commit.errors,
-        }
+        (is_volatile && median < COSTS_NOTHING).then(|| wording::costs_nothing(self.test.by, median))
     }
 }
 
@@ -336,5 +258,5 @@ fn drawn(lines: &[Commits]) -> Series {
     let points = lines.iter().enumerate().map(|(at, line)| [at as f64, line.rate.value]);
     Series::new(wording::TITLE, Shape::Bars, axis("writers", ""), axis("commits", "1/s"))
         .lines(vec![Line::new(wording::COMMITS, points.collect())])
-        .categories(lines.iter().map(|line| wording::writers(line.writers)).collect::<Vec<_>>())
+        .categories(lines.iter().map(|line| wording::writers(line.test.writers)).collect::<Vec<_>>())
 }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::Lane;
-use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Slot};
+use likenew_core::io::{Completion, DataClass, Durability, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::units::Nanos;
 
@@ -186,7 +186,7 @@ impl<'a> Engine<'a> {
                 None => buffer.fill(0),
             }
         }
-        Io { slot, op: piece.op, offset, length: piece.length, data, sync: None }
+        Io { slot, op: piece.op, offset, length: piece.length, data, sync: piece.sync }
     }
 
     fn end_piece(&mut self, completion: Completion, ended: &mut Vec<CompletedRequest>) {
@@ -268,6 +268,8 @@ pub(crate) struct Piece {
     /// Where in the job's range.
     pub(crate) at: u32,
     pub(crate) length: u32,
+    /// Of a write with FUA: its own data is durable when it ends.
+    pub(crate) sync: Option<Durability>,
 }
 
 impl Job {
@@ -282,8 +284,8 @@ impl Job {
             }
             Command::Flush | Command::Disconnect | Command::Status { .. } => None,
         };
-        let flush_due =
-            ask.command == Command::Flush || (ask.durable && !matches!(op, None | Some(Op::Read)));
+        // TRIM knows no FUA.
+        let flush_due = ask.command == Command::Flush || (ask.durable && op == Some(Op::Trim));
         let piece_max = if op == Some(Op::Trim) { TRIM_MAX } else { PIECE_MAX };
         Self {
             client,
@@ -303,10 +305,13 @@ impl Job {
         let at = self.submitted_bytes;
         let left = if self.op.is_some() { self.ask.length - at } else { 0 };
         let piece = match self.op.filter(|_| left > 0 && self.error.is_none()) {
-            Some(op) => Piece { op, at, length: left.min(self.piece_max) },
+            Some(op) => {
+                let sync = (self.ask.durable && op == Op::Write).then_some(Durability::Data);
+                Piece { op, at, length: left.min(self.piece_max), sync }
+            }
             None if self.flush_due && self.in_flight == 0 && self.error.is_none() => {
                 self.flush_due = false;
-                Piece { op: Op::Flush, at, length: 0 }
+                Piece { op: Op::Flush, at, length: 0, sync: None }
             }
             None => return None,
         };

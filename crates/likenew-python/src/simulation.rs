@@ -90,6 +90,7 @@ fn run(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         clock: Clock::Virtual,
         engine: drive.identity().engine,
+        system: None,
         calibration: None,
     };
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());

@@ -25,6 +25,7 @@ mod folder;
 pub mod folder_times;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod host;
 pub mod listing;
 pub mod nop;
 pub mod old_files;

@@ -93,6 +93,12 @@ impl Space {
     }
 }
 
+/// The size of the file system that holds `path`; nothing where the system does not say.
+pub fn total_bytes(path: &Path) -> Option<u64> {
+    let of = statvfs(path).ok()?;
+    Some(of.f_blocks.saturating_mul(of.f_frsize))
+}
+
 /// Bytes in use on the file system that holds `path`; nothing where the system does not say.
 pub fn used_bytes(path: &Path) -> Option<u64> {
     let of = statvfs(path).ok()?;

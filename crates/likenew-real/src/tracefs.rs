@@ -38,11 +38,6 @@ use crate::lab_error::not_possible_io;
 use crate::mounts::{Mount, btrfs_devices};
 use crate::wording::{action, record as wording};
 
-/// The kernel's version, where /proc says it.
-pub fn kernel() -> Option<String> {
-    Some(std::fs::read_to_string("/proc/sys/kernel/osrelease").ok()?.trim().to_owned())
-}
-
 /// Reads a page by formats, for fuzzers; whether all of it made sense.
 pub(crate) fn fuzz_parse(head: &str, issue: &str, complete: &str, page: &[u8]) -> bool {
     use event::Step;

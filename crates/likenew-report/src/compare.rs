@@ -34,15 +34,16 @@ pub(crate) fn groups(documents: &[LabeledDocument]) -> Vec<Group<'_>> {
             None => groups.push(Group { procedure, members: vec![labeled], names: Vec::new() }),
         }
     }
-    groups.iter_mut().for_each(Group::name);
+    let compared = documents.iter().filter(|labeled| labeled.document.procedure == COMPARISON);
+    let compared: Vec<_> =
+        compared.filter_map(|labeled| labeled.document.plan.options.get("procedure")?.as_str()).collect();
+    for group in &mut groups {
+        group.names = short_names(&group.members, compared.contains(&group.procedure));
+    }
     groups
 }
 
 impl Group<'_> {
-    fn name(&mut self) {
-        self.names = short_names(self.members.iter().map(|member| member.label.as_str()));
-    }
-
     /// All tables with their titles, in the order of the documents: joined if the rows of the members
     /// correspond, otherwise separate.
     pub(crate) fn tables(&self) -> Vec<(String, Grid)> {
@@ -373,7 +374,7 @@ mod tests {
         assert_eq!(series[0].categories.len(), 5);
         assert_eq!(series[0].lines[2].points, [[3.0, 5.0], [4.0, 6.0]]);
 
-        let mut other = fixtures::bench("a long label", 1.0);
+        let mut other = fixtures::bench("a label of too many words", 1.0);
         other.series.get_mut("bandwidth").unwrap().y.unit = "ns".into();
         let documents = label_all(vec![one, other]);
         let titles: Vec<String> =

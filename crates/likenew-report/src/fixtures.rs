@@ -314,6 +314,7 @@ fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Doc
         version: "0.1.0".into(),
         clock: Clock::Virtual,
         engine: "simulation".into(),
+        system: None,
         calibration: None,
     };
     Document::new(plan, target, findings, instrument, 9_200_000_000, Nanos::from_secs(63))

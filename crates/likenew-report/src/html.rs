@@ -38,6 +38,20 @@ pub fn live_page() -> String {
     page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", wording::NEEDS_SCRIPTS), 1)
 }
 
+/// Drives over time as one HTML file: `data` is JSON as `likenew_history::page_json` writes it, and `plain` the same for readers
+/// without scripts.
+pub fn history_page(data: &str, plain: &str) -> String {
+    let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
+    let block = escaped(data);
+    let page =
+        format!("{before}<script type=\"application/json\" id=\"likenew-history\">{block}</script>{after}");
+    let plain = html! {
+        style { (PreEscaped(STYLE)) }
+        main class="plain" { pre { @for line in plain.lines() { (clean(line)) "\n" } } }
+    };
+    page.replacen(PLAIN_PLACE, &format!("<noscript>{}</noscript>", plain.into_string()), 1)
+}
+
 fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, ReportError> {
     documents.iter().try_for_each(|labeled| check_numbers(&labeled.document))?;
     let (before, after) = bundle.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
@@ -48,9 +62,12 @@ fn page_in(bundle: &str, documents: &[LabeledDocument]) -> Result<String, Report
 
 /// The documents as a block of data in HTML. Without any `<`, nothing inside can end it or start a comment.
 fn data_block(documents: &[LabeledDocument]) -> String {
-    let json =
-        serde_json::to_string(documents).expect("a document has only text keys").replace('<', "\\u003c");
+    let json = escaped(&serde_json::to_string(documents).expect("a document has only text keys"));
     format!("<script type=\"application/json\" id=\"likenew-documents\">{json}</script>")
+}
+
+fn escaped(json: &str) -> String {
+    json.replace('<', "\\u003c")
 }
 
 const STYLE: &str = include_str!("html/plain.css");
@@ -85,7 +102,7 @@ fn section(group: &Group<'_>) -> Markup {
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
         @if charts > 0 { p class="about" { (wording::PICTURES_NEED_SCRIPTS) } }
         @for member in &group.members {
-            div class="about" { @for sentence in wording::run_details(&member.document) { p { (sentence) } } }
+            div class="about" { @for sentence in wording::run_details(&member.document, member.started_at.as_deref()) { p { (sentence) } } }
         }
     }
 }
@@ -247,6 +264,17 @@ mod tests {
                 && rest.ends_with("<p>end</p></body></html>")
         );
         assert_eq!(page.matches("<script").count(), 1, "text of a document never becomes a script");
+    }
+
+    #[test]
+    fn a_page_of_history_has_its_data_and_the_same_for_readers_without_scripts() {
+        let data = serde_json::json!({"history": {"drives": [NASTY]}}).to_string();
+        let page = history_page(&data, "✓ sim:<b>\n");
+        let (_, rest) = page.split_once("id=\"likenew-history\">").unwrap();
+        let (json, _) = rest.split_once("</script>").unwrap();
+        assert_eq!(serde_json::from_str::<serde_json::Value>(json).unwrap().to_string(), data);
+        assert!(page.contains("<noscript><style>") && page.contains("<pre>✓ sim:&lt;b&gt;\n"));
+        assert!(!page.contains("likenew-documents\">["), "it holds no documents");
     }
 
     #[test]

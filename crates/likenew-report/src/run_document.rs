@@ -1,10 +1,12 @@
 //! The document of a run, from its evidence.
 
+use likenew_core::drive::{Identity, Kind};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
-use likenew_core::probe::Observation;
+use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, PastStep};
+use likenew_core::quantity::Size;
 use likenew_core::units::Nanos;
 
 use crate::document::Document;
@@ -16,11 +18,38 @@ pub fn of_run(evidence: Evidence, findings: Findings, instrument: Instrument) ->
     let segments = evidence.segments.iter().map(|segment| segment.after_interruption);
     let observations = evidence.observations.iter().map(|observation| observation.after_interruption);
     let breaks = segments.chain(observations).filter(|is_after| *is_after).count();
-    let Evidence { plan, mut identity, .. } = evidence;
+    let Evidence { plan, mut identity, observations, .. } = evidence;
+    add_facts(&mut identity, &observations);
     if breaks > 0 {
         identity.caveats.push(wording::interrupted_parts(breaks));
     }
     Document::new(plan, identity, findings, instrument, bytes_written, elapsed)
+}
+
+/// Adds what a real drive was asked to what the system knows of it; of several drives nobody knows which one answered.
+fn add_facts(identity: &mut Identity, observations: &[Observation]) {
+    let facts = observations.iter().rev().find_map(|observation| match &observation.result {
+        ProbeResult::Facts(facts) => Some(facts),
+        _ => None,
+    });
+    let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return };
+    if identity.kind == Kind::Simulated {
+        return;
+    }
+    let firmware = drive.identity.firmware.value().cloned();
+    identity.model = identity.model.take().or_else(|| drive.identity.model.value().cloned());
+    // The capacity of a folder is that of its temporary files.
+    let capacity = drive
+        .identity
+        .capacity_bytes
+        .get()
+        .filter(|_| identity.kind != Kind::Device)
+        .map(|of| Size(of).to_string());
+    for (name, value) in [("drive capacity", capacity), ("firmware", firmware), ("link", drive.link.words())]
+    {
+        let is_known = identity.facts.iter().any(|(known, _)| known == name);
+        identity.facts.extend(value.filter(|_| !is_known).map(|value| (name.to_owned(), value)));
+    }
 }
 
 /// Bytes that a run wrote to the drive.

@@ -161,6 +161,9 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
     actions.filter(|action| known.insert(action_key(action))).collect()
 }
 
+/// Fonts of a picture, the first that is there.
+pub(crate) const CARD_FONTS: &str = "Open Sans, DejaVu Sans, sans-serif";
+
 /// Below what was measured.
 pub(crate) fn measured_by(procedure: &str, version: &str) -> String {
     format!("Measured with likenew {version} ({procedure})")
@@ -221,6 +224,9 @@ fn cost_with_clock(document: &Document, is_virtual: &str) -> Option<String> {
     }
 }
 
+/// Above the summaries of runs that are compared.
+pub(crate) const EACH_BY_ITSELF: &str = "Each run by itself";
+
 /// What stands before the command that shows the rest.
 pub(crate) const DETAILS: &str = "Details:";
 
@@ -273,8 +279,8 @@ pub(crate) fn points_beyond(count: usize) -> String {
 }
 
 /// Target, program, and the limits of the measurement, in sentences.
-pub(crate) fn run_details(document: &Document) -> Vec<String> {
-    let mut sentences = vec![target(document), run(document)];
+pub(crate) fn run_details(document: &Document, started_at: Option<&str>) -> Vec<String> {
+    let mut sentences = vec![target(document), run(document, started_at)];
     sentences.extend(document.target.accounting.as_ref().map(device_counters));
     sentences.extend(added_latency(document));
     sentences.extend(document.target.caveats.iter().map(|sentence| caveat(sentence)));
@@ -304,11 +310,18 @@ fn target(document: &Document) -> String {
     format!("Target {}: {what}{space}{facts}.", target.name)
 }
 
-fn run(document: &Document) -> String {
+/// `2026-03-14 15:09`, of a date such as `2026-03-14T15:09:26.535Z`.
+pub(crate) fn minute(started_at: &str) -> Option<String> {
+    Some(started_at.get(..16)?.replace('T', " "))
+}
+
+fn run(document: &Document, started_at: Option<&str>) -> String {
     let cost =
         cost_with_clock(document, " of simulated time").map_or_else(String::new, |cost| format!("; {cost}"));
+    let on = started_at.and_then(minute).map_or_else(String::new, |minute| format!(" on {minute} UTC"));
+    let system = document.instrument.system.as_ref().map_or_else(String::new, |system| format!(", {system}"));
     format!(
-        "Run: {} of likenew {}, engine {}, seed {}{cost}.",
+        "Run: {} of likenew {}{on}{system}, engine {}, seed {}{cost}.",
         document.procedure, document.instrument.version, document.target.engine, document.plan.seed,
     )
 }

@@ -21,10 +21,11 @@ use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
 };
 
+use likenew_measuring::commits::Commits;
 use likenew_stats::peers::AmongPeers;
 
 use crate::kin::{self, Kin};
-use crate::site::{add_failed_ios, has_failed, site};
+use crate::site::{add_failed_ios, add_table, has_failed, site};
 use answers::Answers;
 use experiment::Experiment;
 use results::CheckResults;
@@ -51,9 +52,9 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 /// The procedure.
 pub struct Check {
     options: CheckOptions,
-    /// Whether sequential writes continue until they show how fast sustained writes are. Not before a repair, which on a small drive
-    /// would take what they have just restored for fast.
-    pub(crate) continues_writes: bool,
+    /// Whether it comes before a repair or after one. Then sequential writes don't continue until they show how fast sustained writes
+    /// are, as on a small drive that restores what they are to measure, and nothing is measured that no step restores.
+    pub(crate) is_of_repair: bool,
 }
 
 impl Check {
@@ -62,7 +63,7 @@ impl Check {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn from_options(table: &toml::Table) -> Result<Self, String> {
-        CheckOptions::from_table(table).map(|options| Self { options, continues_writes: true })
+        CheckOptions::from_table(table).map(|options| Self { options, is_of_repair: false })
     }
 
     /// With these settings.
@@ -71,7 +72,7 @@ impl Check {
     /// A sentence that names the setting and what it may be.
     pub fn new(options: CheckOptions) -> Result<Self, String> {
         options.check()?;
-        Ok(Self { options, continues_writes: true })
+        Ok(Self { options, is_of_repair: false })
     }
 
     /// Follows it from its first step: what it measured, and whether it ended early. Something of it may have been done `before` the
@@ -81,7 +82,7 @@ impl Check {
         steps: &mut Steps<'a>,
         before: PastSteps<'a>,
     ) -> (CheckResults<'a>, Result<(), Ended>) {
-        Experiment::follow(&self.options, steps, before, self.continues_writes)
+        Experiment::follow(&self.options, steps, before, self.is_of_repair)
     }
 
     /// What that shows.
@@ -276,6 +277,7 @@ impl<'a> DiagnosedCheck<'a> {
             has_given_speeds: self.has_given_speeds(),
             old,
             not_written: self.options.obstacle(evidence).filter(|_| !self.options.from_outputs),
+            commits: &self.results.commits,
             longest_stall: self.results.longest_stall(),
             pauses: self.results.pauses(),
         }
@@ -297,6 +299,7 @@ impl<'a> DiagnosedCheck<'a> {
         add_failed_ios(evidence, past.segments, &mut findings);
         tables::put(&case, diagnosis, &mut findings);
         tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
+        add_table(&mut findings, "commits", self.results.commits.iter().map(Commits::row));
         tables::draw(&self.results, &mut findings);
         tables::show_drop(diagnosis, &mut findings);
         if let Some(facts) = self.facts.filter(|_| options.from_outputs) {

@@ -79,7 +79,7 @@ impl Recondition {
     pub fn new(options: ReconditionOptions) -> Result<Self, String> {
         options.check()?;
         let mut check = Check::new(CheckOptions { free: options.free, ..options.check.clone() })?;
-        check.continues_writes = false;
+        check.is_of_repair = true;
         Ok(Self { options, check })
     }
 

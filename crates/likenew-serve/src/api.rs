@@ -21,7 +21,7 @@ use tokio_stream::{Stream, StreamExt as _};
 use super::commands::{Grammar, Order, Program};
 use super::error::ApiError;
 use super::index::{Index, RunList, Selection};
-use super::jobs::{Cost, JobView, Jobs};
+use super::jobs::{Cost, JobView, Jobs, Now};
 use super::wording;
 
 /// What the handlers share.
@@ -39,6 +39,8 @@ pub(crate) fn router(api: Api) -> Router {
         .route("/api/drives", get(drives))
         .route("/api/facts", get(facts))
         .route("/api/estimate", post(estimate))
+        .route("/api/orders", post(orders))
+        .route("/api/now", get(now))
         .route("/api/jobs", get(jobs).post(start))
         .route("/api/jobs/{id}", get(job))
         .route("/api/jobs/{id}/events", get(events))
@@ -104,6 +106,26 @@ async fn start(
     agreed: Result<Json<Agreement>, JsonRejection>,
 ) -> Result<(StatusCode, Json<JobView>), ApiError> {
     api.jobs.start(body(agreed)?.estimate).map(|job| (StatusCode::CREATED, Json(job)))
+}
+
+async fn now(State(api): State<Api>) -> Json<Now> {
+    Json(api.jobs.now())
+}
+
+/// Command lines that a report advises.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Advised {
+    commands: Vec<String>,
+}
+
+/// What can be ordered here of each; nothing where only a terminal can do it.
+async fn orders(
+    State(api): State<Api>,
+    asked: Result<Json<Advised>, JsonRejection>,
+) -> Result<Json<Vec<Option<Order>>>, ApiError> {
+    let order = |command: &String| api.jobs.grammar().order(command);
+    Ok(Json(body(asked)?.commands.iter().map(order).collect()))
 }
 
 async fn jobs(State(api): State<Api>) -> Json<Vec<JobView>> {

@@ -58,7 +58,7 @@ pub enum OptionKind {
 }
 
 /// What to start.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Order {
     pub(crate) command: String,
@@ -66,6 +66,13 @@ pub(crate) struct Order {
     /// Values by name: `true`, or a text.
     #[serde(default)]
     pub(crate) options: BTreeMap<String, Value>,
+}
+
+impl Order {
+    /// Without options.
+    pub(crate) fn new(command: &str, target: &str) -> Self {
+        Self { command: command.to_owned(), target: target.to_owned(), options: BTreeMap::new() }
+    }
 }
 
 /// Longest text of an option or a target, in bytes: longer than any path.
@@ -102,12 +109,61 @@ impl Grammar {
     }
 }
 
+impl Grammar {
+    /// The order that a command line asks for; `None` if something of it can only be done in a terminal.
+    pub(crate) fn order(&self, line: &str) -> Option<Order> {
+        let mut words = shlex::split(line)?.into_iter();
+        let (_likenew, name) = (words.next().filter(|word| word == "likenew")?, words.next()?);
+        let command = self.commands.iter().find(|command| command.name == name)?;
+        let (mut targets, mut options) = (Vec::new(), BTreeMap::new());
+        while let Some(word) = words.next() {
+            if word == "--" {
+                targets.extend(words.by_ref());
+                break;
+            }
+            let Some(option) = word.strip_prefix("--") else {
+                targets.push(word);
+                continue;
+            };
+            let (name, given) =
+                option.split_once('=').map_or((option, None), |(name, value)| (name, Some(value)));
+            let value = match (&command.options.iter().find(|option| option.name == name)?.kind, given) {
+                (OptionKind::Switch, None) => Value::Bool(true),
+                (OptionKind::Switch, Some(_)) => return None,
+                (_, Some(value)) => value.into(),
+                (_, None) => words.next()?.into(),
+            };
+            options.insert(name.to_owned(), value);
+        }
+        let [target] = <[String; 1]>::try_from(targets).ok()?;
+        let order = Order { command: name, target, options };
+        self.words(&order, &[]).is_ok().then_some(order)
+    }
+
+    /// The command line of an order, to paste into a shell.
+    pub(crate) fn line(&self, order: &Order) -> Result<String, ApiError> {
+        self.words(order, &[])?;
+        let quoted = |text: &str| shlex::try_quote(text).expect("it has no control characters").into_owned();
+        let option = |(name, value): (&String, &Value)| match value {
+            Value::Bool(true) => Some(format!("--{name}")),
+            Value::String(text) => Some(format!("--{name}={}", quoted(text))),
+            _ => None,
+        };
+        let separator = order.target.starts_with('-').then(|| "--".to_owned());
+        let words = order.options.iter().filter_map(option).chain(separator);
+        let words: Vec<String> = words.chain([quoted(&order.target)]).collect();
+        Ok(format!("likenew {} {}", order.command, words.join(" ")))
+    }
+}
+
 fn is_text(text: &str) -> bool {
     text.len() <= TEXT_MAX && !text.chars().any(char::is_control)
 }
 
 /// So many run at once; others wait. Chosen: more would slow down a measurement beside them.
 const AT_ONCE: usize = 2;
+/// Exit code of what was refused for safety.
+const REFUSED: i32 = 3;
 /// An answer takes no longer than this.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -153,11 +209,12 @@ impl Program {
         let output = output
             .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error)))?;
         // A problem that was found is an answer, too.
-        if matches!(output.status.code(), Some(0 | 10)) {
-            return Ok(output.stdout);
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, wording::failed(&said)))
+        let status = match output.status.code() {
+            Some(0 | 10) => return Ok(output.stdout),
+            Some(REFUSED) => StatusCode::FORBIDDEN,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Err(ApiError::new(status, wording::failed(&String::from_utf8_lossy(&output.stderr))))
     }
 }
 
@@ -236,6 +293,39 @@ mod tests {
         let order =
             json!({"command": "check", "target": "sim:a", "options": {"thorough": false, "bytes": null}});
         assert_eq!(words(order).unwrap(), ["check", "--quiet", "--", "sim:a"]);
+    }
+
+    #[test]
+    fn what_a_report_advises_is_ordered_where_it_can_be() {
+        let order = |line: &str| grammar().order(line).map(|order| serde_json::to_value(order).unwrap());
+        let target = "sim:x?state=used";
+        assert_eq!(
+            order("likenew check 'sim:x?state=used' --bytes 1GiB --thorough"),
+            Some(
+                json!({"command": "check", "target": target, "options": {"bytes": "1GiB", "thorough": true}})
+            )
+        );
+        assert_eq!(order("likenew check --bytes=1GiB -- a").unwrap()["options"], json!({"bytes": "1GiB"}));
+        for line in [
+            "likenew check a --consent x",
+            "likenew check a b",
+            "likenew check",
+            "likenew check a --bytes",
+            "likenew check a --thorough=1",
+            "likenew trim a",
+            "sudo likenew check a",
+            "likenew check a; reboot",
+            "likenew check 'a",
+            "fstrim -v /",
+            "",
+        ] {
+            assert_eq!(order(line), None, "{line}");
+        }
+        for line in
+            ["likenew check --bytes=1GiB --thorough 'sim:x?state=used'", "likenew check --bytes='a b' -- -x"]
+        {
+            assert_eq!(grammar().line(&grammar().order(line).unwrap()).unwrap(), line);
+        }
     }
 
     #[test]

@@ -66,21 +66,25 @@ pub enum ServeError {
 pub(crate) struct ApiError {
     pub(crate) status: StatusCode,
     pub(crate) message: String,
+    /// The command with which a terminal asks for the consent that is missing here.
+    pub(crate) command: Option<String>,
 }
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self { status, message: message.into(), command: None }
     }
 }
 
 #[derive(Serialize)]
 struct Body<'a> {
     error: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    command: Option<&'a str>,
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        (self.status, Json(Body { error: &self.message })).into_response()
+        (self.status, Json(Body { error: &self.message, command: self.command.as_deref() })).into_response()
     }
 }

@@ -51,6 +51,21 @@ pub(crate) struct RunEntry {
     error: Option<String>,
 }
 
+impl RunEntry {
+    /// What the program ended with, as far as its folder tells.
+    pub(crate) fn exit_code(&self) -> Option<i32> {
+        match self.standing.as_deref()? {
+            "unfinished" => Some(130),
+            "problem" => Some(10),
+            _ => Some(0),
+        }
+    }
+
+    pub(crate) fn summary(&self) -> Option<&str> {
+        self.summary.as_deref()
+    }
+}
+
 /// A part of the list.
 #[derive(Debug, Serialize)]
 pub(crate) struct RunList {
@@ -84,6 +99,15 @@ impl Index {
             let runs = history.list(selection.page())?;
             let runs = runs.into_iter().map(entry).collect();
             Ok(RunList { runs, count: history.count_listed()? })
+        })
+        .await
+    }
+
+    /// One of the runs that began last, by its name.
+    pub(crate) async fn run(&self, name: String) -> Result<Option<RunEntry>, ApiError> {
+        self.ask(move |history| {
+            let newest = history.list(Page { offset: 0, rows: ROWS_MAX })?;
+            Ok(newest.into_iter().map(entry).find(|run| run.name == name))
         })
         .await
     }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use likenew_archive::{LiveNote, live_runs};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,7 @@ use tokio::sync::{Notify, broadcast};
 
 use crate::commands::{Grammar, Order, Program};
 use crate::error::ApiError;
+use crate::index::{Index, RunEntry};
 use crate::wording;
 
 /// Runs under way at once. Chosen: more than the drives that one person measures at a time.
@@ -33,6 +35,9 @@ const MESSAGE_CHARS_MAX: usize = 2000;
 const SUMMARY_MAX: u64 = 16 << 10;
 /// Events that a slow reader may be behind before it misses some.
 const BEHIND_MAX: usize = 256;
+
+/// Time between two looks at runs that were started elsewhere. Chosen: a person takes it for at once.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Estimates that nobody has agreed to yet, at most; the oldest ones go. Chosen: more than one person has open.
 const ESTIMATES_MAX: usize = 100;
@@ -57,8 +62,7 @@ struct Table {
 
 /// A run that may be started, because its cost was shown.
 struct Estimated {
-    command: String,
-    target: String,
+    order: Order,
     words: Vec<OsString>,
 }
 
@@ -69,6 +73,9 @@ pub(crate) struct Cost {
     id: u64,
     /// What the terminal asks before such a run.
     question: Option<String>,
+    /// The same run in a terminal.
+    #[serde(default)]
+    command: Option<String>,
     #[serde(flatten)]
     more: serde_json::Map<String, Value>,
 }
@@ -76,8 +83,11 @@ pub(crate) struct Cost {
 /// One run.
 pub(crate) struct Job {
     id: u64,
-    command: String,
-    target: String,
+    order: Order,
+    /// Whether this server started it; others are only watched.
+    is_own: bool,
+    /// Its process, which has this number for as long as the run is under way.
+    process: Option<u32>,
     state: Mutex<JobState>,
     /// Lines of JSON.
     events: broadcast::Sender<Arc<str>>,
@@ -93,7 +103,17 @@ struct JobState {
     run: Option<String>,
     /// The last progress.
     progress: Option<Value>,
+    /// The last line of each kind of a run that is watched.
+    seen: Vec<String>,
     end: Option<JobEnd>,
+}
+
+/// What is under way.
+#[derive(Debug, Serialize)]
+pub(crate) struct Now {
+    running: Vec<JobView>,
+    /// Another text than before if runs have begun or ended.
+    change: String,
 }
 
 /// How a run ended.
@@ -110,8 +130,9 @@ pub(crate) struct JobEnd {
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct JobView {
     id: u64,
-    command: String,
-    target: String,
+    #[serde(flatten)]
+    order: Order,
+    is_own: bool,
     run: Option<String>,
     progress: Option<Value>,
     messages: Vec<String>,
@@ -134,7 +155,15 @@ impl Jobs {
             let fixed: Vec<&str> = fixed.into_iter().chain([&*archive]).collect();
             self.grammar.words(order, &fixed)
         };
-        self.offer(&order.command, &order.target, &words(ESTIMATE)?, words(FIXED)?).await
+        let line = self.grammar.line(order)?;
+        let offered = self.offer(order.clone(), &words(ESTIMATE)?, words(FIXED)?).await;
+        match offered {
+            Ok(cost) => Ok(Cost { command: Some(line), ..cost }),
+            Err(refusal) if refusal.status == StatusCode::FORBIDDEN => {
+                Err(ApiError { command: Some(line), ..refusal })
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// What the rest of an interrupted run costs.
@@ -144,14 +173,13 @@ impl Jobs {
             let words = ["resume"].into_iter().chain(fixed).chain(["--"]).map(OsString::from);
             words.chain([folder.clone().into()]).collect()
         };
-        self.offer("resume", name, &words(ESTIMATE), words(FIXED)).await
+        self.offer(Order::new("resume", name), &words(ESTIMATE), words(FIXED)).await
     }
 
     /// Asks for the cost of a run, which then can be started.
     async fn offer(
         &self,
-        command: &str,
-        target: &str,
+        order: Order,
         estimate: &[OsString],
         mut words: Vec<OsString>,
     ) -> Result<Cost, ApiError> {
@@ -167,8 +195,7 @@ impl Jobs {
         let mut table = self.table();
         table.last_id += 1;
         cost.id = table.last_id;
-        let estimated = Estimated { command: command.to_owned(), target: target.to_owned(), words };
-        table.estimates.insert(cost.id, estimated);
+        table.estimates.insert(cost.id, Estimated { order, words });
         if table.estimates.len() > ESTIMATES_MAX {
             table.estimates.pop_first();
         }
@@ -180,39 +207,69 @@ impl Jobs {
         let estimated = self.table().estimates.remove(&estimate);
         let estimated =
             estimated.ok_or_else(|| ApiError::new(StatusCode::CONFLICT, wording::NO_SUCH_ESTIMATE))?;
-        let started = self.spawn(&estimated.command, &estimated.target, &estimated.words);
+        let started = self.spawn(&estimated.order, &estimated.words);
         if started.is_err() {
             self.table().estimates.insert(estimate, estimated);
         }
         started
     }
 
-    fn spawn(&self, command: &str, target: &str, words: &[OsString]) -> Result<JobView, ApiError> {
+    fn spawn(&self, order: &Order, words: &[OsString]) -> Result<JobView, ApiError> {
         let mut table = self.table();
-        if table.jobs.values().filter(|job| !job.is_over()).count() >= RUNNING_MAX {
+        if table.jobs.values().filter(|job| job.is_own && !job.is_over()).count() >= RUNNING_MAX {
             return Err(ApiError::new(StatusCode::TOO_MANY_REQUESTS, wording::too_many_jobs(RUNNING_MAX)));
         }
         let child = self.program.command(words).spawn();
         let child = child
             .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error)))?;
-        table.last_id += 1;
-        let job = Arc::new(Job {
-            id: table.last_id,
-            command: command.to_owned(),
-            target: target.to_owned(),
-            state: Mutex::default(),
-            events: broadcast::channel(BEHIND_MAX).0,
-            cancel: Notify::new(),
-            over: Notify::new(),
-        });
-        table.jobs.insert(job.id, Arc::clone(&job));
-        let over: Vec<u64> = table.jobs.values().filter(|job| job.is_over()).map(|job| job.id).collect();
-        for id in over.iter().take(over.len().saturating_sub(OVER_MAX)) {
-            table.jobs.remove(id);
-        }
+        let job = table.add(order.clone(), true, child.id());
         let view = job.view();
         tokio::spawn(async move { job.follow(child).await });
         Ok(view)
+    }
+
+    /// Watches runs that were started elsewhere, such as in a terminal, as long as nobody drops it.
+    pub(crate) async fn watch(&self, index: &Index) {
+        loop {
+            // A thread that cannot be had now may be had later.
+            let live = tokio::task::spawn_blocking(live_runs).await.unwrap_or_default();
+            for (job, run) in self.see(&live) {
+                let kept = index.run(run).await.ok().flatten();
+                job.end_as_kept(kept.as_ref());
+            }
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// Takes what runs say of themselves, and returns those that are over since the last time.
+    fn see(&self, live: &[LiveNote]) -> Vec<(Arc<Job>, String)> {
+        let mut table = self.table();
+        for note in live {
+            let known = table.jobs.values().find(|job| job.process == Some(note.process) && !job.is_over());
+            let job = match known {
+                Some(job) if job.is_own => continue,
+                Some(job) => Arc::clone(job),
+                None => match begun(note, self.program.archive()) {
+                    Some(order) => table.add(order, false, Some(note.process)),
+                    None => continue,
+                },
+            };
+            job.see(&note.text);
+        }
+        let is_live = |job: &Job| live.iter().any(|note| job.process == Some(note.process));
+        let gone = table.jobs.values().filter(|job| !job.is_own && !job.is_over() && !is_live(job));
+        gone.map(|job| (Arc::clone(job), job.state().run.clone().unwrap_or_default())).collect()
+    }
+
+    /// What is under way, and whether anything has changed.
+    pub(crate) fn now(&self) -> Now {
+        let table = self.table();
+        let running: Vec<JobView> =
+            table.jobs.values().rev().filter(|job| !job.is_over()).map(|job| job.view()).collect();
+        // A run of another program that is over before anyone looks has still made a folder.
+        let folders = std::fs::metadata(self.program.archive()).and_then(|archive| archive.modified()).ok();
+        let change = format!("{} {} {folders:?}", table.last_id, table.jobs.len() - running.len());
+        Now { running, change }
     }
 
     /// All of them, the newest first.
@@ -228,7 +285,7 @@ impl Jobs {
     /// Interrupts all that are under way, and waits until they are over, but not for longer than this.
     pub(crate) async fn end_all(&self, patience: Duration) {
         let running: Vec<Arc<Job>> =
-            self.table().jobs.values().filter(|job| !job.is_over()).cloned().collect();
+            self.table().jobs.values().filter(|job| job.is_own && !job.is_over()).cloned().collect();
         let all = async {
             for job in running {
                 job.cancel.notify_one();
@@ -242,6 +299,38 @@ impl Jobs {
     fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Table {
+    fn add(&mut self, order: Order, is_own: bool, process: Option<u32>) -> Arc<Job> {
+        self.last_id += 1;
+        let job = Arc::new(Job {
+            id: self.last_id,
+            order,
+            is_own,
+            process,
+            state: Mutex::default(),
+            events: broadcast::channel(BEHIND_MAX).0,
+            cancel: Notify::new(),
+            over: Notify::new(),
+        });
+        self.jobs.insert(job.id, Arc::clone(&job));
+        let over: Vec<u64> = self.jobs.values().filter(|job| job.is_over()).map(|job| job.id).collect();
+        for id in over.iter().take(over.len().saturating_sub(OVER_MAX)) {
+            self.jobs.remove(id);
+        }
+        job
+    }
+}
+
+/// What a run measures that was started elsewhere, if it is kept in this archive.
+fn begun(note: &LiveNote, archive: &Path) -> Option<Order> {
+    let event: Value = serde_json::from_str(note.text.lines().next()?).ok()?;
+    let run = event.get("run")?;
+    let folder = Path::new(run["folder"].as_str()?).parent()?.canonicalize().ok()?;
+    let text = |key: &str| run[key].as_str().map(str::to_owned);
+    let order = Order::new(&text("procedure")?, &text("target")?);
+    (folder == archive.canonicalize().ok()?).then_some(order)
 }
 
 impl Job {
@@ -269,8 +358,8 @@ impl Job {
         let state = self.state();
         JobView {
             id: self.id,
-            command: self.command.clone(),
-            target: self.target.clone(),
+            order: self.order.clone(),
+            is_own: self.is_own,
             run: state.run.clone(),
             progress: state.progress.clone(),
             messages: state.messages.clone(),
@@ -282,6 +371,9 @@ impl Job {
     pub(crate) fn cancel(&self) -> Result<(), ApiError> {
         if self.is_over() {
             return Err(ApiError::new(StatusCode::CONFLICT, wording::JOB_IS_OVER));
+        }
+        if !self.is_own {
+            return Err(ApiError::new(StatusCode::CONFLICT, wording::JOB_OF_OTHERS));
         }
         self.cancel.notify_one();
         Ok(())
@@ -321,6 +413,17 @@ impl Job {
                 _ => self.on_message(&line),
             }
         }
+    }
+
+    /// Takes the lines that are new in what a run says of itself. Who reads while it writes may get half a line.
+    fn see(&self, text: &str) {
+        let before = std::mem::take(&mut self.state().seen);
+        for line in text.lines().filter(|line| !before.iter().any(|seen| seen == line)) {
+            if let Some(event) = serde_json::from_str(line).ok().filter(Value::is_object) {
+                self.on_event(event, line);
+            }
+        }
+        self.state().seen = text.lines().map(str::to_owned).collect();
     }
 
     fn on_event(&self, event: Value, line: &str) {
@@ -364,10 +467,22 @@ impl Job {
     }
 
     fn end(&self, status: Option<ExitStatus>, summary: &str) {
+        let said =
+            if summary.trim().is_empty() { self.state().messages.join("\n") } else { summary.to_owned() };
+        self.end_with(status.and_then(|status| status.code()), &said);
+    }
+
+    /// Over, as its folder tells: a run of another program.
+    fn end_as_kept(&self, kept: Option<&RunEntry>) {
+        self.end_with(
+            kept.and_then(RunEntry::exit_code),
+            kept.and_then(RunEntry::summary).unwrap_or_default(),
+        );
+    }
+
+    fn end_with(&self, code: Option<i32>, said: &str) {
         let mut state = self.state();
-        let said = if summary.trim().is_empty() { state.messages.join("\n") } else { summary.to_owned() };
-        let code = status.and_then(|status| status.code());
-        let end = JobEnd { code, summary: wording::failed(&said), run: state.run.clone() };
+        let end = JobEnd { code, summary: wording::failed(said), run: state.run.clone() };
         let line = serde_json::json!({ "end": end }).to_string();
         self.publish(&mut state, line.into());
         state.end = Some(end);

@@ -103,13 +103,11 @@ impl Server {
             let program = Arc::new(Program::new(program, runs.archive.clone()));
             let jobs = Arc::new(Jobs::new(Arc::clone(&program), grammar));
             let guard = Arc::new(Guard::new(self.secret, self.address, &names));
-            let router = router(
-                Api { program, jobs: Arc::clone(&jobs), index: Index::new(runs) },
-                guard,
-                Page::new(page),
-            );
+            let index = Index::new(runs);
+            let api = Api { program, jobs: Arc::clone(&jobs), index: index.clone() };
             tokio::select! {
-                () = accept(listener, router) => {}
+                () = accept(listener, router(api, guard, Page::new(page))) => {}
+                () = jobs.watch(&index) => {}
                 () = stop => {}
             }
             jobs.end_all(END_PATIENCE).await;

@@ -10,6 +10,8 @@ pub(crate) const NO_SUCH_JOB: &str = "there is no such run on this server; it ma
 pub(crate) const NO_SUCH_ESTIMATE: &str =
     "this run was started already, or its cost was asked long ago; ask what it costs, and start it then";
 pub(crate) const JOB_IS_OVER: &str = "this run is over";
+pub(crate) const JOB_OF_OTHERS: &str =
+    "this run was not started here; cancel it with Ctrl-C in the terminal where it was";
 pub(crate) const TOO_SLOW: &str = "the request took too long";
 
 pub(crate) fn no_such_run(name: &str) -> String {

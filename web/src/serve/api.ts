@@ -25,8 +25,23 @@ export interface Cost {
   /** By which it is agreed to. */
   id: number;
   text: string;
+  /** How much of a full write of a real drive that is. */
+  wear?: string | null;
   /** What the terminal asks before such a run. */
   question: string | null;
+  /** The same run in a terminal. */
+  command: string | null;
+}
+
+/** One kind of I/O over the last half second. */
+export interface IoRate {
+  op: "read" | "write" | "trim" | "flush";
+  bytes_per_s: number;
+  iops: number;
+  /** Latencies of a run that this server started. */
+  latency_ns_p50?: number;
+  latency_ns_p99?: number;
+  latency_ns_max?: number;
 }
 
 export interface Progress {
@@ -34,7 +49,9 @@ export interface Progress {
   share: number | null;
   left_ns: number | null;
   bytes_done: number;
+  bytes_written: number;
   bytes_per_s: number | null;
+  io: IoRate[];
   drive_time_ns: number;
 }
 
@@ -44,14 +61,21 @@ export interface JobEnd {
   run: string | null;
 }
 
-export interface Job {
+export interface Job extends Order {
   id: number;
-  command: string;
-  target: string;
+  /** Whether this server started it. */
+  is_own: boolean;
   run: string | null;
   progress: Progress | null;
   messages: string[];
   end: JobEnd | null;
+}
+
+/** What is under way. */
+export interface Now {
+  running: Job[];
+  /** Another text than before if runs have begun or ended. */
+  change: string;
 }
 
 /** One line of a job's course; exactly one of these is there. */
@@ -95,6 +119,8 @@ export interface MetricHistory {
   baseline_per_s: number;
   now_per_s: number;
   percent_of_baseline: number;
+  /** The same of each check up to now, of many the latest. */
+  percent_of_baseline_each: number[];
   /** The earliest first. */
   changes: Change[];
 }
@@ -154,38 +180,94 @@ export interface History {
   damaged: DamagedRun[];
 }
 
+/** What a saved page holds of drives over time. */
+export interface SavedHistory {
+  history: History;
+  drives: Record<string, DriveHistory>;
+}
+
 export interface DriveList {
   simulated: { target: string; model: string; technology: string; capacity_bytes: number }[];
-  real: { path: string; model: string | null }[];
+  real: RealDrive[];
+}
+
+export interface RealDrive {
+  path: string;
+  model: string | null;
+  capacity_bytes: number;
+  /** Whether nothing is below it, neither a file nor other devices. */
+  is_drive: boolean;
+  used_by: string | null;
+}
+
+/** The drives of a page that was saved with their history. */
+export function savedHistory(): SavedHistory | null {
+  const block = window.document.getElementById("likenew-history");
+  return block && (JSON.parse(block.textContent ?? "") as SavedHistory);
 }
 
 const KEPT = "likenew-secret";
 
-/** The secret comes after the # of the first address; then it is kept for this tab, and the address is free for places. */
-export function takeSecret(): void {
-  const given = /^#([\x21-\x7e]{32,})$/.exec(window.location.hash)?.[1];
-  if (given && !given.startsWith("/")) {
+/** Whether a secret of this form is behind the # of the address: places begin with a slash. */
+const SECRET = /^#([\x21-\x2e\x30-\x7e][\x21-\x7e]{31,})$/;
+/** Other tabs answer within this. */
+const TAB_PATIENCE_MS = 500;
+
+const kept = (): string => window.sessionStorage.getItem(KEPT) ?? "";
+
+let tabs: BroadcastChannel | null = null;
+
+/**
+ * Takes the secret, which each tab keeps for itself: from behind the # of the first address, which is free for places
+ * then, or from another tab of this page. `isNeeded` says whether it is not known yet, and `onSecret` is called when it
+ * comes later.
+ */
+export async function takeSecret(isNeeded: () => boolean, onSecret: () => void): Promise<void> {
+  const given = SECRET.exec(window.location.hash)?.[1];
+  if (given) {
     window.sessionStorage.setItem(KEPT, given);
     window.history.replaceState(null, "", window.location.pathname + "#/");
+  }
+  const others = (tabs = new BroadcastChannel(KEPT));
+  const isKnown = new Promise<void>((resolve) => {
+    others.onmessage = ({ data }: MessageEvent<{ secret: string | null }>) => {
+      if (data.secret === null) {
+        if (!isNeeded()) shareSecret();
+      } else if (isNeeded() && data.secret !== kept()) {
+        window.sessionStorage.setItem(KEPT, data.secret);
+        resolve();
+        onSecret();
+      }
+    };
+    window.setTimeout(resolve, TAB_PATIENCE_MS);
+  });
+  if (kept()) return;
+  others.postMessage({ secret: null });
+  await isKnown;
+}
+
+/** Gives the secret, which was right, to other tabs of this page that need it. */
+export const shareSecret = (): void => tabs?.postMessage({ secret: kept() });
+
+/** The server answered that it does not do this. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    readonly status: number,
+    /** With which a terminal asks for the consent that is missing. */
+    readonly command: string | null = null,
+  ) {
+    super(message);
   }
 }
 
 async function answer(path: string, init: RequestInit = {}): Promise<Response> {
-  const secret = window.sessionStorage.getItem(KEPT) ?? "";
-  const headers = { authorization: `Bearer ${secret}`, ...(init.body ? { "content-type": "application/json" } : {}) };
+  const headers = { authorization: `Bearer ${kept()}`, ...(init.body ? { "content-type": "application/json" } : {}) };
   const response = await fetch(path, { ...init, headers });
   if (response.ok) return response;
-  const text = await response.text();
-  throw new Error(errorOf(text) ?? `${response.status} ${response.statusText}`);
-}
-
-function errorOf(text: string): string | null {
-  try {
-    const { error } = JSON.parse(text) as { error?: unknown };
-    return typeof error === "string" ? error : null;
-  } catch {
-    return null;
-  }
+  const body: unknown = await response.json().catch(() => null);
+  const { error, command } = (body ?? {}) as { error?: string; command?: string };
+  throw new Refusal(error ?? `${response.status} ${response.statusText}`, response.status, command);
 }
 
 const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await (await answer(path, init)).json()) as T;
@@ -196,17 +278,23 @@ export const commands = async (): Promise<CommandGrammar[]> =>
   (await json<{ commands: CommandGrammar[] }>("/api/commands")).commands;
 export const drives = (): Promise<DriveList> => json("/api/drives");
 export const facts = (): Promise<Document> => json("/api/facts");
-export const estimate = (order: Order): Promise<Cost> => post("/api/estimate", order);
+export const estimate = (order: Order, signal: AbortSignal): Promise<Cost> =>
+  json("/api/estimate", { method: "POST", body: JSON.stringify(order), signal });
+/** What can be started here of command lines; nothing where only a terminal can do it. */
+export const orders = (commands: string[]): Promise<(Order | null)[]> => post("/api/orders", { commands });
+/** What is under way, within this time. */
+export const now = (within_ms: number): Promise<Now> => json("/api/now", { signal: AbortSignal.timeout(within_ms) });
 export const estimateRest = (run: string): Promise<Cost> => post(`/api/runs/${encodeURIComponent(run)}/estimate`);
 /** Starts the run of an estimate. */
 export const start = (estimate: number): Promise<Job> => post("/api/jobs", { estimate });
-export const jobs = (): Promise<Job[]> => json("/api/jobs");
 export const job = (id: number): Promise<Job> => json(`/api/jobs/${id}`);
 export const cancel = (id: number): Promise<unknown> => post(`/api/jobs/${id}/cancel`);
 export const runs = (offset: number, limit: number): Promise<RunPage> => json(`/api/runs?offset=${offset}&limit=${limit}`);
 export const run = (name: string): Promise<Document> => json(`/api/runs/${encodeURIComponent(name)}`);
-export const history = (): Promise<History> => json("/api/history");
-export const driveHistory = (key: string): Promise<DriveHistory> => json(`/api/history/${encodeURIComponent(key)}`);
+/** All drives over time; the server gives no more of them at once. */
+export const history = async (): Promise<History> => savedHistory()?.history ?? json("/api/history?limit=500");
+export const driveHistory = async (key: string): Promise<DriveHistory> =>
+  savedHistory()?.drives[key] ?? json(`/api/history/${encodeURIComponent(key)}`);
 /** How much the later runs differ from the first. */
 export const compare = (names: string[]): Promise<Document> =>
   json(`/api/compare?${new URLSearchParams(names.map((name) => ["run", name]))}`);

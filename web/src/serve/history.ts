@@ -6,7 +6,7 @@ import { nameOf } from "../proof";
 import { DATE } from "../units";
 import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";
 import { REFERENCES } from "../wording";
-import { checkWords, DATE_AXIS, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
+import { aboutDrive, checkWords, DATE_AXIS, driveName, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
 
 export interface MetricChange {
   metric: MetricHistory;
@@ -37,6 +37,22 @@ export function checkedDrives(drives: DriveSummary[]): { real: DriveSummary[]; s
   const isSimulated = ({ access }: DriveSummary): boolean => access === "simulated";
   return { real: checked.filter((drive) => !isSimulated(drive)), simulated: checked.filter(isSimulated) };
 }
+
+/** A drive in a list, with what is known of it, if it was ever measured. */
+export interface ListedDrive {
+  name: string;
+  about: string;
+  target: string;
+  drive: DriveSummary | null;
+}
+
+/** A drive in a list of those that were checked. */
+export const listedDrive = (drive: DriveSummary): ListedDrive => ({
+  name: driveName(drive),
+  about: aboutDrive(drive),
+  target: drive.target,
+  drive,
+});
 
 /** The drive that was checked last under this name. */
 export function drivesByTarget(drives: DriveSummary[]): Map<string, DriveSummary> {

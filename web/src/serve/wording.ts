@@ -1,14 +1,33 @@
 /** Everything that the pages of the server say. */
 
-import type { Standing } from "../Document";
+import type { OverviewTable, Standing } from "../Document";
 import { spell, speedChange, withChangeRange, withRange } from "../units";
-import { REFERENCES } from "../wording";
-import type { Change, CheckMetric, DriveSummary, Job, JobEnd, MetricHistory } from "./api";
+import { REFERENCES, WORDS } from "../wording";
+import type { Change, CheckMetric, DriveSummary, IoRate, Job, JobEnd, MetricHistory, Order, Progress } from "./api";
 
-export const NAV = { drives: "Drives", start: "New run", history: "History", runs: "Earlier runs" };
+export const NAV = { drives: "Drives", start: "New run", runs: "Earlier runs" };
+export const HISTORY = "History";
+export const LIVE_TITLE = "Run";
+
+/** The title of a view: what it shows, and whose it is. */
+export const pageTitle = (what: string): string => `${what} · ${WORDS.product}`;
+
+export const STOPPED =
+  "The server has stopped, or does not answer. Start likenew serve again, and open the address that it prints.";
+export const REFUSED =
+  "This address has no secret, or a wrong one. Open the address that likenew serve has printed in the terminal.";
+export const SAVE_PAGE = "Save as HTML";
+export const SIMULATED_LINK = "Simulated drives, to try it out";
+export const OTHER_DRIVES = "Folders, and drives that are not here now";
+export const NEVER_CHECKED = "Never checked.";
+export const marksShown = (count: number): string => (count === 1 ? "1 run marked" : `${count} runs marked`);
+export const MARK_ANOTHER = "Mark another one to compare them.";
+export const UNMARK = "Clear";
 export const CHECK = "Check";
 export const REAL_DRIVES = "Drives of this machine";
 export const SIMULATED_DRIVES = "Simulated drives";
+export const CHECKED_SIMULATED = "Checked";
+export const REAL_CHECKED = "Real drives";
 export const NO_DRIVES = "No drive of this machine can be seen from here. A folder can be measured all the same.";
 export const HEALTH_LOADING = "Reading what the drives report …";
 export const UNDER_WAY = "Under way";
@@ -17,7 +36,11 @@ export const COMMAND = "Command";
 export const TARGET = "Folder, device or simulated drive";
 export const TARGET_HINT = "A folder is measured with temporary files, always deleted. A device is only read.";
 export const OPTIONS = "Options";
-export const COST = "What does it cost?";
+export const COST_LOADING = "Working out what it costs …";
+export const COST_HEADING = "What it costs";
+export const IN_TERMINAL = "In a terminal";
+export const NEEDS_CONSENT =
+  "This needs a consent that only a terminal asks for. To go on there, paste this command and answer its questions:";
 export const START = "Start";
 export const CANCEL = "Cancel";
 export const CANCELING = "Canceling …";
@@ -27,8 +50,8 @@ export const NEWER = "Newer";
 export const OLDER = "Older";
 export const NO_RUNS = "No run yet. Start one, or run likenew in a terminal.";
 export const INTERRUPTED = "interrupted";
-export const SPEED_SO_FAR = "Speed so far";
-export const SHOW_RESULT = "Full report";
+export const STARTED_ELSEWHERE = "Started in a terminal; cancel it there with Ctrl-C.";
+export const SHOW_RESULT = "What was measured";
 export const AGAIN = "Run it again";
 export const DEFAULT_CHOICE = "default";
 
@@ -41,6 +64,10 @@ const seconds = (ns: number): string => {
 };
 
 export const left = (ns: number): string => `${seconds(ns)} left`;
+
+/** What is chosen for a new run. */
+export const orderWords = ({ command, target }: Pick<Order, "command" | "target">): string =>
+  `${NAV.start}: ${command} ${target}`;
 
 /** The title of a job. */
 export const jobTitle = ({ command, target }: Pick<Job, "command" | "target">): string => `${command} ${target}`;
@@ -65,17 +92,43 @@ export function endWord({ code }: JobEnd): string {
   }
 }
 
+/** A run by its folder, `2026-03-14T15-09-26.123Z-check-dev-sda`, as `check-dev-sda, 2026-03-14 15:09`. */
+export const resultTitle = (run: string): string =>
+  run.replace(/^(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)[^Z]*Z-(.*)$/, "$4, $1 $2:$3");
+
+export const comparisonTitle = (count: number): string => `${count} runs compared`;
+
 export const runsShown = (from: number, to: number, count: number): string => `${from} to ${to} of ${count}`;
 
 /** `2026-03-14T15:09:26.123Z` as the date and minute of the machine that measured. */
 export const when = (started_at: string): string => started_at.slice(0, 16).replace("T", " ");
 
-/** What the chart of a running job shows, for who cannot see it. */
-export const speedInWords = (values: number[]): string => {
-  if (values.length === 0) return "No speed yet";
-  const [low, high] = [Math.min(...values), Math.max(...values)];
-  const last = values[values.length - 1] ?? 0;
-  return `Speed so far: ${spell(low, "bytes/s")} to ${spell(high, "bytes/s")}, now ${spell(last, "bytes/s")}`;
+/** Kinds of I/O as headings. */
+export const IO_NAMES: Record<IoRate["op"], string> = { read: "Reads", write: "Writes", trim: "TRIM", flush: "Flushes" };
+
+/** What is moved and written up to now. */
+export const movedWords = ({ bytes_done, bytes_written }: Progress): string =>
+  `${spell(bytes_done, "bytes")} moved, ${spell(bytes_written, "bytes")} of it written`;
+
+/** `812 MB/s, 793 IOPS`: the speed of now, or that there is none. */
+export const rateWords = (rate: IoRate | null, unit: string): string => {
+  if (!rate) return "none now";
+  const iops = spell(rate.iops, "1/s");
+  return unit === "bytes/s" ? `${spell(rate.bytes_per_s, unit)}, ${iops}` : iops;
+};
+
+/** Nothing where the program that measures counts none. */
+export const latencyWords = (rate: IoRate | null): string => {
+  const { latency_ns_p50: p50, latency_ns_p99: p99, latency_ns_max: max } = rate ?? {};
+  if (p50 === undefined || p99 === undefined || max === undefined) return "\u00a0";
+  return `Latency: p50 ${spell(p50, "ns")}, p99 ${spell(p99, "ns")}, max ${spell(max, "ns")}`;
+};
+
+/** What a chart of a run that is under way shows, for who cannot see it. */
+export const courseWords = (name: string, speeds: (number | null)[], unit: string): string => {
+  const known = speeds.filter((speed) => speed !== null);
+  if (known.length === 0) return `${name}: no speed yet`;
+  return `${name} so far: ${spell(Math.min(...known), unit)} to ${spell(Math.max(...known), unit)}`;
 };
 
 // ---- Drives over time, as `likenew history` says it ----
@@ -90,9 +143,6 @@ const METRICS: Record<string, string> = {
   random_read_qd32: "4K random reads at QD32",
 };
 
-export const CHECKED_DRIVES = "Real drives";
-export const NO_HISTORY = "No drive was checked yet.";
-export const FIRST_CHECK = "Check one";
 export const CHECK_AGAIN = "Check again";
 export const ALL_METRICS = "all";
 export const METRIC = "Metric";
@@ -126,6 +176,22 @@ export function driveTitle(drive: DriveSummary): string {
 
 export const checksSince = ({ check_count, first_at }: DriveSummary): string =>
   `${checkCount(check_count)} since ${day(first_at)}`;
+
+/** What is known of a drive beside its name. */
+export const aboutDrive = (drive: DriveSummary): string =>
+  [
+    ...(drive.access === "simulated" && drive.model !== null ? [drive.model] : []),
+    ...(drive.capacity_bytes === null ? [] : [spell(drive.capacity_bytes, "bytes")]),
+    checksSince(drive),
+  ].join(" · ");
+
+/** What a drive reports of itself, from the table of facts: all that is known beside name, model and capacity. */
+export function reportedWords(table: OverviewTable | null, path: string): string[] {
+  const row = table?.rows.find(({ cells }) => `/dev/${cells[0]}` === path);
+  const named = (table?.headings ?? []).map((heading, at) => ({ heading, cell: row?.cells[at] ?? "" }));
+  const known = named.slice(3).filter(({ cell }) => cell !== "" && cell !== "unknown" && cell !== "–");
+  return known.map(({ heading, cell }) => `${heading} ${cell}`);
+}
 
 /** `Sequential reads are 12% slower (9–15%) since 2026-03-03.` */
 export function changeSentence({ metric }: MetricHistory, { since, ratio, ratio_low, ratio_high }: Change): string {

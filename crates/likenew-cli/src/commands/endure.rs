@@ -4,7 +4,7 @@ use clap::{Args, ValueEnum};
 use likenew_core::io::DataClass;
 use likenew_core::units::{Nanos, parse_duration, parse_size};
 use likenew_core::workload::Mix;
-use likenew_procedures::endure::loop_test::{FILE_SIZE_MIN, LoopOptions};
+use likenew_procedures::endure::loop_test::{FILE_SIZE_MIN, LoopOptions, default_file_size};
 use likenew_procedures::endure::snia::{SPAN_UNIT, SniaOptions};
 use likenew_procedures::endure::{EndureOptions, Extent};
 use likenew_procedures::fit::mix_of_reads;
@@ -90,13 +90,6 @@ pub(crate) enum EndureTest {
     /// Random writes from a fresh drive on, until the span is written four times (write saturation)
     SniaWsat,
 }
-
-/// A loop's file is as large as in the study that this test follows, but at most a hundredth of the span, so
-/// that there are enough loops to see a knee, and at least one in this many parts, so that a large drive does
-/// not loop forever.
-const FILE_SIZE_DEFAULT: u64 = 1000 << 20;
-const FILES_MIN: u64 = 100;
-const FILES_MAX: u64 = 256;
 
 impl Command for Endure {
     fn run(self) -> Result<Exit> {
@@ -186,25 +179,5 @@ fn refuse_foreign(flags: &[(&str, bool)], reason: fn(&str) -> String) -> Result<
     match flags.iter().find(|(_, is_given)| *is_given) {
         Some((name, _)) => Err(Failure::Usage(reason(name))),
         None => Ok(()),
-    }
-}
-
-/// The file of a loop for a span of this size.
-fn default_file_size(span: u64) -> u64 {
-    let file_size = (span / FILES_MIN).min(FILE_SIZE_DEFAULT).max(span / FILES_MAX);
-    (file_size - file_size % FILE_SIZE_MIN).max(FILE_SIZE_MIN)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_loops_file_suits_the_span() {
-        assert_eq!(default_file_size(120_034_123_776), 1000 << 20);
-        assert_eq!(default_file_size(1 << 30), 8 << 20);
-        assert_eq!(default_file_size(4 << 20), 8 << 20);
-        let large = default_file_size(2_000_398_934_016);
-        assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(FILE_SIZE_MIN), "{large}");
     }
 }

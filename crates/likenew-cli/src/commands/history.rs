@@ -12,8 +12,9 @@ use likenew_archive::Archive;
 use likenew_history::metrics::{Attempt, Fleet};
 use likenew_history::{
     DamagedRun, DriveHistory, DriveRow, History as Index, HistoryError, KeptRuns, Location, MetricHistory,
-    Page, Peers, drive_json, drives_json, peers, peers_json,
+    Page, Peers, drive_json, drives_json, page_json, peers, peers_json,
 };
+use likenew_report::html::history_page;
 
 use super::Command;
 use crate::arguments::{ARCHIVE, ArchiveFolder, OUTPUT};
@@ -44,8 +45,11 @@ pub(crate) struct History {
     /// Write it as JSON to FILE, or to standard output with -
     #[arg(long, value_name = "FILE|-", help_heading = OUTPUT)]
     json: Option<PathBuf>,
+    /// Write it as one HTML file with charts, or to standard output with -
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with = "peers")]
+    html: Option<PathBuf>,
     /// Write metrics of all drives for Prometheus to FILE.prom, as node_exporter reads it, or to standard output with -
-    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "peers", "details", "json"])]
+    #[arg(long, value_name = "FILE|-", help_heading = OUTPUT, conflicts_with_all = ["drive", "peers", "details", "json", "html"])]
     openmetrics: Option<PathBuf>,
 }
 
@@ -66,6 +70,7 @@ const DRIVES_ON_SCREEN: u32 = 9;
 impl Command for History {
     fn run(self) -> Result<Exit> {
         self.openmetrics.as_deref().map_or(Ok(()), check_metrics_file)?;
+        self.html.as_deref().map_or(Ok(()), output::check_file)?;
         let archive = self.folder.archive()?;
         let mut history = open(&self.place, &archive)?;
         if self.rebuild {
@@ -88,13 +93,33 @@ impl Command for History {
     }
 }
 
+impl History {
+    /// Writes the page, and says whether that is all that was asked for.
+    fn write_page(
+        &self,
+        drives: &[DriveHistory],
+        damaged: &[DamagedRun],
+        plain: impl FnOnce() -> String,
+    ) -> Result<bool> {
+        let Some(path) = &self.html else { return Ok(false) };
+        output::write_to(path, &history_page(&page_json(drives, damaged), &plain()))?;
+        Ok(self.json.is_none())
+    }
+}
+
 fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
-    let page =
-        if command.details || command.json.is_some() { ALL } else { Page { rows: DRIVES_ON_SCREEN, ..ALL } };
+    let page = if command.details || command.json.is_some() || command.html.is_some() {
+        ALL
+    } else {
+        Page { rows: DRIVES_ON_SCREEN, ..ALL }
+    };
     let rows = history.drives(page)?;
     let total = history.count_drives()?;
     let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
     let damaged = history.damaged()?;
+    if command.write_page(&drives, &damaged, || drives_screen(&drives, total, &damaged, true))? {
+        return Ok(Exit::Fine);
+    }
     if let Some(path) = &command.json {
         output::write_to(path, &drives_json(&drives, total, &damaged))?;
         return Ok(Exit::Fine);
@@ -157,6 +182,10 @@ fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exi
         _ => return Err(Failure::Usage(wording::several_drives(typed, &found))),
     };
     let drive = read(history, drive)?;
+    let one = std::slice::from_ref(&drive);
+    if command.write_page(one, &[], || drive_screen(&drive, typed, true))? {
+        return Ok(Exit::Fine);
+    }
     if let Some(path) = &command.json {
         output::write_to(path, &drive_json(&drive))?;
         return Ok(Exit::Fine);

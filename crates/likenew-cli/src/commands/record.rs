@@ -17,7 +17,7 @@ use likenew_core::procedure::Plan;
 use likenew_core::target::Clock;
 use likenew_core::units::{Nanos, exact_duration, exact_size, parse_duration, parse_size};
 use likenew_real::clock::wall_date;
-use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts, kernel};
+use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
 use likenew_report::document::Document;
 use likenew_trace::{TraceError, TraceHead};
 use trace_file::{TraceFile, TraceResult};
@@ -155,7 +155,7 @@ fn head(drive: &RecordedDrive) -> TraceHead {
         block: Some(drive.identity.block_bytes),
         clock: Some("mono".into()),
         recorded: Some(wall_date()),
-        kernel: kernel(),
+        kernel: likenew_real::host::kernel(),
         ..TraceHead::default()
     }
 }
@@ -242,8 +242,8 @@ fn document(
         settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), toml::Value::from(value?))));
     let plan = Plan::new("record", Some(drive.identity.name.clone()), 0, settings.collect());
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument =
-        Instrument { version, clock: Clock::Wall, engine: drive.identity.engine.clone(), calibration: None };
+    let (engine, system) = (drive.identity.engine.clone(), likenew_real::host::system());
+    let instrument = Instrument { version, clock: Clock::Wall, engine, system, calibration: None };
     let findings = findings(&drive.name, written, counts, elapsed, with_larger_buffer(command));
     Document::new(plan, drive.identity.clone(), findings, instrument, counts.ios.own_bytes, elapsed)
 }

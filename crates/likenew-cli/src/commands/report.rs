@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use likenew_archive::{Archive, ExportKey, Record};
+use likenew_archive::{Archive, ExportKey, Machine, Record};
 use likenew_core::drive::Kind;
 use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
@@ -124,8 +124,10 @@ impl Command for Compare {
             runs.iter().filter_map(NamedRun::kept_report).collect::<Result<_, _>>()?;
         let plan = reports.first().map(|report| report.evidence.plan.clone());
         for (index, run) in runs.into_iter().enumerate() {
-            if let NamedRun::OfFio(imported) = run {
-                reports.insert(index, fio_report(*imported, plan.as_ref())?);
+            if let NamedRun::OfFio(imported, file) = run {
+                let mut report = fio_report(*imported, plan.as_ref())?;
+                report.source.file = file;
+                reports.insert(index, report);
             }
         }
         let procedure = |report: &RunReport| report.evidence.plan.procedure.clone();
@@ -145,8 +147,8 @@ impl Command for Compare {
 enum NamedRun {
     /// A run folder.
     Kept(PathBuf),
-    /// A file with a result of fio, or of another program.
-    OfFio(Box<likenew_fio::Import>),
+    /// A file, or a folder of files, with a result of fio, or of another program, and its name.
+    OfFio(Box<likenew_fio::Import>, Option<String>),
 }
 
 impl NamedRun {
@@ -178,11 +180,12 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     if path.join("plan.toml").exists() {
         return Ok(NamedRun::Kept(path));
     }
+    let name = path.file_name().map(|name| name.display().to_string());
     if path.is_file() || named == "-" {
-        return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?)));
+        return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?), name));
     }
     if path.is_dir() {
-        return Ok(NamedRun::OfFio(Box::new(fio::printed_folder(&path)?)));
+        return Ok(NamedRun::OfFio(Box::new(fio::printed_folder(&path)?), name));
     }
     let mut index = history::open(&command.place, archive)?;
     history::update(&mut index)?;
@@ -222,8 +225,8 @@ impl Command for Judge {
         let procedure = all::from_plan(&evidence.plan).map_err(Failure::Usage)?;
         let findings = all::judge(&*procedure, &evidence);
         let exit = if findings.found_problem() { Exit::Problem } else { Exit::Fine };
-        let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
-        let report = RunReport::new(evidence, findings, instrument, folder);
+        let Machine { instrument, started_at, .. } = record.header.machine;
+        let report = RunReport::new(evidence, findings, instrument, Some(started_at), Some(record.path));
         RunReport::show(vec![report], None, &self.output, &output::same_command(), false)?;
         Ok(exit)
     }
@@ -305,6 +308,6 @@ fn kept_report(mut record: Record) -> Result<RunReport> {
     let findings = record.findings.take();
     let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(record.path.display())))?;
     let evidence = record.take_evidence();
-    let (instrument, folder) = (record.header.machine.instrument, Some(record.path));
-    Ok(RunReport::new(evidence, findings, instrument, folder))
+    let Machine { instrument, started_at, .. } = record.header.machine;
+    Ok(RunReport::new(evidence, findings, instrument, Some(started_at), Some(record.path)))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use likenew_archive::Archive;
+use likenew_archive::{Archive, Machine};
 use likenew_core::drive::Kind;
 use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::Evidence;
@@ -96,7 +96,8 @@ impl Command for Resume {
             return Err(Failure::Usage(wording::watch_log_has_no_end(named.display())));
         }
         self.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
-        let (evidence, instrument) = (record.take_evidence(), record.header.machine.instrument);
+        let evidence = record.take_evidence();
+        let Machine { instrument, started_at, .. } = record.header.machine;
         let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
         let dry_run = DryRun::plan(&*procedure, &evidence).map_err(Failure::Usage)?;
         if dry_run.steps() == 0 {
@@ -118,7 +119,7 @@ impl Command for Resume {
             RunArguments { estimate: self.estimate, ..RunArguments::from(self.run_arguments) };
         let request = Request {
             audited: step.is_some().then_some(wording::REST_OF_RUN),
-            interrupted: Some(InterruptedRun { run, evidence, instrument, dry_run }),
+            interrupted: Some(InterruptedRun { run, evidence, instrument, started_at, dry_run }),
             details_command: Some(wording::details_of_run(&named)),
             ..Request::new(vec![typed], access, &run_arguments)
         };

@@ -377,8 +377,8 @@ impl WatchLog {
             clock: Clock::Wall,
         };
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        let instrument =
-            Instrument { version, clock: Clock::Wall, engine: identity.engine.clone(), calibration: None };
+        let (engine, system) = (identity.engine.clone(), likenew_real::host::system());
+        let instrument = Instrument { version, clock: Clock::Wall, engine, system, calibration: None };
         let machine = Machine::new(wall_date(), identity, geometry, instrument);
         let archive = Archive::new(archive_root(command.archive.as_deref())?);
         let run = archive.create(&plan, &machine).map_err(anyhow::Error::new)?;

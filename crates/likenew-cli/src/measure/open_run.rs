@@ -37,6 +37,8 @@ pub(super) struct OpenRun {
     /// The evidence up to now.
     pub(super) evidence: Evidence,
     pub(super) instrument: Instrument,
+    /// When it began, as a date in UTC.
+    pub(super) started_at: String,
     pub(super) archive: Option<Run>,
     pub(super) log: Option<IoLog>,
     /// The rest of the run.
@@ -67,8 +69,10 @@ pub(super) fn open(
             let evidence = Evidence::new(plan, drive.identity(), drive.geometry());
             Opening { request, target, drive, procedure, evidence }.begin()
         }
-        Some(InterruptedRun { run, evidence, instrument, dry_run }) => {
-            Opening { request, target, drive, procedure, evidence }.resume(run, instrument, dry_run)
+        Some(interrupted) => {
+            let InterruptedRun { run, evidence, instrument, started_at, dry_run } = interrupted;
+            let opening = Opening { request, target, drive, procedure, evidence };
+            opening.resume(run, instrument, started_at, dry_run)
         }
     }
 }
@@ -100,7 +104,8 @@ impl Opening<'_> {
         let dry_run = pace.rate(dry_run, &*self.procedure, &self.evidence)?;
         let instrument = self.instrument()?;
         let log = self.log(None)?;
-        let archive = match self.archive(&instrument) {
+        let started_at = likenew_real::clock::wall_date();
+        let archive = match self.archive(&instrument, &started_at) {
             // Facts are shown even to a user who may not write an archive.
             Err(failure) if self.request.access.is_facts() => {
                 crate::console::note(wording::run_not_kept(failure));
@@ -114,6 +119,7 @@ impl Opening<'_> {
             procedure,
             evidence,
             instrument,
+            started_at,
             archive,
             log,
             dry_run,
@@ -126,6 +132,7 @@ impl Opening<'_> {
         mut self,
         run: Run,
         instrument: Instrument,
+        started_at: String,
         dry_run: DryRun,
     ) -> Result<ControlFlow<Exit, OpenRun>> {
         refuse_another(&self.evidence, &self.drive.identity())?;
@@ -146,6 +153,7 @@ impl Opening<'_> {
             procedure,
             evidence,
             instrument,
+            started_at,
             archive,
             log,
             dry_run,
@@ -205,7 +213,8 @@ impl Opening<'_> {
             }
             Clock::Wall | Clock::Virtual => None,
         };
-        Ok(Instrument { version: env!("CARGO_PKG_VERSION").to_owned(), clock, engine, calibration })
+        let system = self.target.is_here().then(likenew_real::host::system).flatten();
+        Ok(Instrument { version: env!("CARGO_PKG_VERSION").to_owned(), clock, engine, system, calibration })
     }
 
     /// The log that was asked for, of a new run or of one that is resumed after some workloads.
@@ -214,14 +223,13 @@ impl Opening<'_> {
         path.map(|path| IoLog::begin(path, self.evidence.geometry.clock, resumed)).transpose()
     }
 
-    fn archive(&self, instrument: &Instrument) -> Result<Option<Run>> {
+    fn archive(&self, instrument: &Instrument, started_at: &str) -> Result<Option<Run>> {
         let run_arguments = self.request.run_arguments;
         if run_arguments.archive_arguments.no_archive {
             return Ok(None);
         }
         let Evidence { identity, geometry, plan, .. } = &self.evidence;
-        let date = likenew_real::clock::wall_date();
-        let machine = Machine::new(date, identity.clone(), geometry.clone(), instrument.clone());
+        let machine = Machine::new(started_at, identity.clone(), geometry.clone(), instrument.clone());
         let machine = machine.with_settings(run_arguments.settings());
         let archive = run_arguments.archive_arguments.folder.archive()?;
         Ok(Some(archive.create(plan, &machine).map_err(anyhow::Error::new)?))
@@ -235,6 +243,8 @@ pub(crate) struct InterruptedRun {
     pub(crate) evidence: Evidence,
     /// As it was at the beginning of the run.
     pub(crate) instrument: Instrument,
+    /// When it began, as a date in UTC.
+    pub(crate) started_at: String,
     /// The rest of the run.
     pub(crate) dry_run: DryRun,
 }

@@ -41,7 +41,17 @@ pub(super) struct Outcome {
 
 /// Runs, judges and keeps.
 pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) -> Outcome {
-    let OpenRun { mut drive, procedure, mut evidence, instrument, mut archive, log, dry_run, pace } = open;
+    let OpenRun {
+        mut drive,
+        procedure,
+        mut evidence,
+        instrument,
+        started_at,
+        mut archive,
+        log,
+        dry_run,
+        pace,
+    } = open;
     let run_arguments = &request.run_arguments.execution;
     let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
@@ -67,6 +77,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let mut findings = judge(&*procedure, &evidence);
     findings.is_interrupted = !is_complete;
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
+    progress::end_live();
     if let (Some(run), Ok(())) = (&archive, &kept) {
         if run_arguments.output.details {
             crate::console::note(wording::run_kept(run.path()));
@@ -80,7 +91,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let exit = unkept.as_ref().map_or(ended, |failure| ended.worse(failure.exit()));
     let is_shown = !evidence.is_empty() || is_complete;
     let folder = archive.as_ref().map(|run| run.path().to_owned());
-    let report = is_shown.then(|| RunReport::new(evidence, findings, instrument, folder));
+    let report = is_shown.then(|| RunReport::new(evidence, findings, instrument, Some(started_at), folder));
     Outcome { typed, report, exit, end, unkept, hung }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
-use likenew_core::drive::{Drive, Kind, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Kind, LaneRequirements};
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
@@ -33,6 +33,8 @@ pub(super) struct Offer {
     estimate: RunEstimate,
     /// The cost in words.
     text: String,
+    /// How much of a full write of a real drive that is, unless it is known to rotate.
+    wear: Option<String>,
     /// Answered by `--yes`.
     question: Option<String>,
 }
@@ -40,17 +42,35 @@ pub(super) struct Offer {
 impl Offer {
     pub(super) fn new(dry_run: &DryRun, evidence: &Evidence, question: Option<&str>) -> Self {
         let estimate = estimate(dry_run, evidence);
-        Self { estimate, text: wording::estimate(&estimate), question: question.map(wording::confirm) }
+        let written = estimate.bytes_written.saturating_add(estimate.bytes_rewritten);
+        Self {
+            estimate,
+            text: wording::estimate(&estimate),
+            wear: wear_of(&evidence.identity, written),
+            question: question.map(wording::confirm),
+        }
     }
 
     /// All of it, a line each.
     pub(super) fn lines(&self) -> String {
-        [Some(&self.text), self.question.as_ref()]
+        [Some(&self.text), self.wear.as_ref(), self.question.as_ref()]
             .into_iter()
             .flatten()
             .map(|line| format!("{line}\n"))
             .collect()
     }
+}
+
+/// How much of one full write these bytes are, where they wear flash.
+fn wear_of(identity: &Identity, bytes: u64) -> Option<String> {
+    let is_folder = identity.kind == Kind::Folder;
+    let size = match identity.kind {
+        Kind::Folder => likenew_real::space::total_bytes(Path::new(&identity.name)),
+        Kind::File | Kind::Device => Some(identity.capacity_bytes),
+        Kind::Simulated | Kind::Nop => None,
+    };
+    let size = size.filter(|size| *size > 0 && bytes > 0 && !identity.rotates())?;
+    Some(wording::wear(bytes, size, is_folder))
 }
 
 /// What a run costs, from its dry run.
@@ -248,7 +268,7 @@ fn entry(target: &ResolvedTarget, path: &Path, action: &str, request: &str) -> R
         schema: 0,
         at: wall_date(),
         likenew: env!("CARGO_PKG_VERSION").to_owned(),
-        kernel: std::fs::read_to_string("/proc/sys/kernel/osrelease").ok().map(|text| text.trim().to_owned()),
+        kernel: likenew_real::host::kernel(),
         process: 0,
         step: 0,
         action: action.to_owned(),
@@ -257,4 +277,33 @@ fn entry(target: &ResolvedTarget, path: &Path, action: &str, request: &str) -> R
         consent,
         outcome: None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flash_wears_by_what_is_written_and_nothing_else_does() {
+        let of = |kind, facts: Vec<(String, String)>, bytes| {
+            let identity = Identity {
+                name: "/dev/sda".into(),
+                kind,
+                model: None,
+                engine: String::new(),
+                capacity_bytes: 1 << 40,
+                block_bytes: 512,
+                facts,
+                caveats: Vec::new(),
+                accounting: None,
+            };
+            wear_of(&identity, bytes)
+        };
+        let device = of(Kind::Device, Vec::new(), 1 << 34);
+        assert_eq!(device.as_deref(), Some("Wear: 1.6% of one full write of the drive."));
+        let (name, value) = Identity::ROTATES;
+        assert_eq!(of(Kind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
+        assert_eq!(of(Kind::Device, Vec::new(), 0), None);
+        assert_eq!(of(Kind::Simulated, Vec::new(), 1 << 34), None);
+    }
 }

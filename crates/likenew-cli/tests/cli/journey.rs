@@ -35,7 +35,7 @@ const STEPS: &[(&[&str], i32, &str)] = &[
     (&["run", "plan.toml"], 0, "MB/s"),
     (&["sim", "show", "tiny-flash"], 0, "Tiny Flash"),
     (&["report", "--last", "2"], 0, "MB/s"),
-    (&["compare", "--last", "2"], 0, "B against A"),
+    (&["compare", "--last", "2"], 0, " against "),
     (&["history"], 0, "tiny-flash"),
     (&["help", "no_trim"], 0, "TRIM"),
 ];

@@ -114,6 +114,25 @@ fn a_plan_that_is_only_printed_removes_nothing() {
 }
 
 #[test]
+fn asking_for_the_cost_changes_nothing() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-KILL");
+    child.wait().unwrap();
+    let left = || names(&sandbox.work().join("likenew-scratch"));
+    let before = left();
+    assert!(!before.is_empty());
+    let recondition = ["recondition", ".", "--overwrite-max", "64MiB", "--estimate"];
+    for command in [&bench(".", &["--estimate"])[..], &["check", ".", "--estimate"], &recondition] {
+        // A run asks whether it may remove them, and then measures.
+        sandbox.run(command).code(3).says("was left by an earlier run");
+        assert_eq!(left(), before, "{command:?}");
+    }
+    sandbox.run(&bench(".", &[])).code(0).says("An earlier run has left");
+    sandbox.run(&bench(".", &["--estimate"])).code(0).says("takes");
+}
+
+#[test]
 fn leftovers_stay_while_another_run_has_the_drive() {
     let sandbox = Sandbox::new();
     let [left, busy] = ["left", "busy"].map(|name| sandbox.work().join(name));

@@ -120,7 +120,8 @@ fn run_all(procedure: &str) {
     let rule = rule.unwrap_or_else(|| panic!("the schema has no tables of {procedure}: {form}"));
     let tables = rule["then"]["properties"]["tables"]["properties"].as_object().unwrap();
     let described = tables.iter().flat_map(|(table, form)| {
-        let columns = form["items"]["properties"].as_object().unwrap().keys();
+        let row = form["items"]["$ref"].as_str().and_then(|of| schema.pointer(of.trim_start_matches('#')));
+        let columns = row.unwrap_or(&form["items"])["properties"].as_object().unwrap().keys();
         columns.map(move |column| format!("{table}.{column}"))
     });
     let missing: Vec<String> = described.filter(|column| !columns.contains(column)).collect();

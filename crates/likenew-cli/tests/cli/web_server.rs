@@ -293,6 +293,61 @@ fn a_device_is_not_written_whatever_is_asked() {
 }
 
 #[test]
+fn what_takes_a_consent_is_refused_with_the_command_that_asks_for_it() {
+    let sandbox = Sandbox::new();
+    let server = WebServer::start(&sandbox);
+    let image = sandbox.work().join("an image");
+    std::fs::write(&image, vec![0x5a; 8 << 20]).unwrap();
+    let image = image.to_str().unwrap();
+    let order = json!({"command": "endure", "target": image, "options": {"bytes": "1MiB"}});
+    let refused = server.post("/api/estimate", &order);
+    assert_eq!(refused.status, 403, "{}", refused.body);
+    let refused = refused.json();
+    let terminal = sandbox.run(&["endure", image, "--bytes=1MiB"]);
+    assert_eq!(refused["error"].as_str().unwrap(), terminal.code(3).stderr().trim());
+    assert_eq!(refused["command"], format!("likenew endure --bytes=1MiB '{image}'"));
+    let advised = json!({"commands": ["likenew check sim:x --thorough", "likenew check /dev/sda --consent x", "fstrim /"]});
+    let orders = server.post("/api/orders", &advised).json();
+    let check = json!({"command": "check", "target": "sim:x", "options": {"thorough": true}});
+    assert_eq!(orders, json!([check, null, null]));
+}
+
+#[test]
+fn a_run_of_a_terminal_is_watched_and_not_canceled() {
+    let sandbox = Sandbox::new();
+    let server = WebServer::start(&sandbox);
+    let folder = sandbox.work().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let words = ["bench", "folder", "--span=64MiB", "--time=1s", "--passes=2"];
+    let mut terminal = sandbox.start(&words);
+    let until = Instant::now() + PATIENCE;
+    let seen = loop {
+        let now = server.get("/api/now").json();
+        match now["running"].get(0) {
+            Some(job) if !job["progress"]["io"].as_array().is_none_or(Vec::is_empty) => break job.clone(),
+            _ => assert!(Instant::now() < until, "{now}"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    assert_eq!((&seen["command"], &seen["is_own"]), (&json!("bench"), &json!(false)));
+    assert_eq!(seen["target"], json!(folder));
+    let io = &seen["progress"]["io"][0];
+    for key in ["bytes_per_s", "iops", "latency_ns_p50", "latency_ns_p99", "latency_ns_max"] {
+        assert!(io[key].as_f64().unwrap() > 0.0, "{key}: {io}");
+    }
+    let id = seen["id"].as_u64().unwrap();
+    let refused = server.post(&format!("/api/jobs/{id}/cancel"), &json!({}));
+    assert_eq!(refused.status, 409);
+    assert!(refused.body.contains("Ctrl-C in the terminal"), "{}", refused.body);
+    assert_eq!(terminal.wait().unwrap().code(), Some(0));
+    let job = server.wait(id);
+    assert_eq!((&job["end"]["code"], &job["end"]["run"]), (&json!(0), &job["run"]), "{job}");
+    let run = sandbox.runs().pop().unwrap();
+    assert_eq!(job["run"].as_str(), run.file_name().unwrap().to_str());
+    assert_eq!(server.get("/api/now").json()["running"], json!([]));
+}
+
+#[test]
 fn nothing_is_told_or_started_without_the_secret() {
     let sandbox = Sandbox::new();
     let server = WebServer::start(&sandbox);
@@ -310,6 +365,8 @@ fn nothing_is_told_or_started_without_the_secret() {
         ("GET", "/api/drives"),
         ("GET", "/api/facts"),
         ("GET", "/api/jobs"),
+        ("GET", "/api/now"),
+        ("POST", "/api/orders"),
         ("GET", "/api/jobs/1"),
         ("GET", "/api/jobs/1/events"),
         ("GET", "/metrics"),

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Fact, Facts};
+use crate::quantity::Rate;
 use crate::wording;
 
 /// The interface of a drive.
@@ -471,6 +472,15 @@ pub struct Link {
     /// Queues of commands, each of that depth.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub queues: Fact<u64>,
+}
+
+impl Link {
+    /// Bus and ceiling, as far as they are known: `PCIe, 3,940 MB/s`.
+    pub fn words(&self) -> Option<String> {
+        let ceiling = self.ceiling_bytes_per_s.get().map(|rate| Rate(rate as f64).to_string());
+        let parts: Vec<String> = self.bus.value().cloned().into_iter().chain(ceiling).collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
+    }
 }
 
 /// One part of a link.

@@ -111,8 +111,13 @@ fn seed(procedure: &str, options: &str) -> Option<Input> {
     let mut drive = Spec::parse("sim:tiny-flash?state=used").ok()?.open(nothing).ok()?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     run_procedure(&mut drive, &*asked, &mut evidence, &mut ShortRun { steps: 0 }).ok()?;
-    let instrument =
-        Instrument { version: "0".into(), clock: Clock::Virtual, engine: "sim".into(), calibration: None };
+    let instrument = Instrument {
+        version: "0".into(),
+        clock: Clock::Virtual,
+        engine: "sim".into(),
+        system: None,
+        calibration: None,
+    };
     let machine = Machine::new(
         "2026-03-14T15:09:26Z",
         evidence.identity.clone(),

@@ -80,8 +80,13 @@ fn saved_drive(parts: &[Vec<u8>]) -> bool {
 fn samples() -> Vec<Input> {
     let folder = memory_folder();
     let drive = Spec::parse("sim:tiny-flash").and_then(|spec| spec.open(nothing)).expect("a drive");
-    let instrument =
-        Instrument { version: "0".into(), clock: Clock::Virtual, engine: "sim".into(), calibration: None };
+    let instrument = Instrument {
+        version: "0".into(),
+        clock: Clock::Virtual,
+        engine: "sim".into(),
+        system: None,
+        calibration: None,
+    };
     let machine = Machine::new("2026-03-14T15:09:26Z", drive.identity(), drive.geometry(), instrument);
     let plan = Plan::new("bench", None, 1, toml::Table::default());
     let run = Archive::new(folder.path()).create(&plan, &machine).expect("a run folder");

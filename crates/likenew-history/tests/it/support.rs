@@ -151,8 +151,13 @@ fn machine() -> Machine {
         carries_data: true,
         clock: Clock::Wall,
     };
-    let instrument =
-        Instrument { version: "0.1.0".into(), clock: Clock::Wall, engine: "posix".into(), calibration: None };
+    let instrument = Instrument {
+        version: "0.1.0".into(),
+        clock: Clock::Wall,
+        engine: "posix".into(),
+        system: None,
+        calibration: None,
+    };
     Machine::new(DATE, identity, geometry, instrument)
 }
 

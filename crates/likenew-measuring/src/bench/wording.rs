@@ -13,6 +13,8 @@ use likenew_procedure_support::rows::LatencyColumns;
 use likenew_procedure_support::wording::{capitalize, count, estimated, latency_cells};
 use likenew_rated::Usual;
 
+use crate::commits::Commits;
+
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
     name: "bench",
@@ -141,8 +143,12 @@ pub(super) struct TableRow {
     pub(super) latency: LatencyColumns,
 }
 
-/// With what is usual in each row, where that is known of one.
-pub(super) fn table(rows: impl Iterator<Item = TableRow>, usual: &[Option<Usual>]) -> OverviewTable {
+/// With what is usual in each row, where that is known of one; below, durable writes with the times that they wait for a flush.
+pub(super) fn table(
+    rows: impl Iterator<Item = TableRow>,
+    usual: &[Option<Usual>],
+    commits: &[Commits],
+) -> OverviewTable {
     let is_known = usual.iter().any(Option::is_some);
     let usual_heading = is_known.then_some("usual");
     let headings = ["test", "MB/s", "IOPS", "mean", "p99", "max"];
@@ -152,6 +158,12 @@ pub(super) fn table(rows: impl Iterator<Item = TableRow>, usual: &[Option<Usual>
         let [mean, p99, max] = latency_cells(&row.latency);
         let usual = is_known.then(|| usual.as_ref().map_or_else(String::new, ToString::to_string));
         table.push([row.name, speed, digits(row.iops), mean, p99, max].into_iter().chain(usual));
+    }
+    for of in commits {
+        let speed = estimated(of.rate, |rate| digits(rate * f64::from(of.test.block) / 1e6));
+        let [mean, p99, max] = latency_cells(&(&of.wait).into());
+        let cells = [of.test.name(), speed, digits(of.rate.value), mean, p99, max];
+        table.push(cells.into_iter().chain(is_known.then(String::new)));
     }
     table
 }
@@ -231,7 +243,7 @@ mod tests {
                 ..LatencyColumns::default()
             },
         };
-        let table = table([row].into_iter(), &[None]);
+        let table = table([row].into_iter(), &[None], &[]);
         assert_eq!(
             table.rows[0].cells,
             ["SEQ1M Q8T1 read", "254 (250–258)", "242", "33.0 ms", "35.0 ms", "–"]

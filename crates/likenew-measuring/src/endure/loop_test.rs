@@ -566,3 +566,17 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer 
     let answer = wording::steady_from(op, Size(from), from as f64 / loops.span as f64);
     of(true).map(window).fold(answer, Answer::with_evidence)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loops_file_suits_the_span() {
+        assert_eq!(default_file_size(120_034_123_776), 1000 << 20);
+        assert_eq!(default_file_size(1 << 30), 8 << 20);
+        assert_eq!(default_file_size(4 << 20), 8 << 20);
+        let large = default_file_size(2_000_398_934_016);
+        assert!(2_000_398_934_016 / large <= 257 && large.is_multiple_of(FILE_SIZE_MIN), "{large}");
+    }
+}

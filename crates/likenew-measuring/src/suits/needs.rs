@@ -1,9 +1,7 @@
 //! What programs that wait for durable writes need of a drive, as their makers publish it.
 
 use clap::ValueEnum;
-use likenew_core::io::{Durability, Op};
 use likenew_core::units::Nanos;
-use likenew_core::workload::Stream;
 use serde::{Deserialize, Serialize};
 
 /// What a drive is to be used for.
@@ -28,39 +26,6 @@ pub enum Use {
     ZfsSlog,
     /// The log of Apache Kafka
     Kafka,
-}
-
-/// How a commit becomes durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "kebab-case")]
-pub enum CommitBy {
-    /// A write, then a flush
-    #[default]
-    Fdatasync,
-    /// A write that is durable when it ends: O_DSYNC, which is FUA on a device
-    Dsync,
-}
-
-impl CommitBy {
-    pub(super) fn is_usual(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// Makes what a stream writes durable.
-    pub(super) fn apply(self, stream: Stream) -> Stream {
-        match self {
-            Self::Fdatasync => Stream { flush_every: 1, ..stream },
-            Self::Dsync => Stream { sync: Some(Durability::Data), ..stream },
-        }
-    }
-
-    /// What a program waits for until its commit is durable.
-    pub(super) fn op(self) -> Op {
-        match self {
-            Self::Fdatasync => Op::Flush,
-            Self::Dsync => Op::Write,
-        }
-    }
 }
 
 /// One figure that is published.

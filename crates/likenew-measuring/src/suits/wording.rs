@@ -8,8 +8,9 @@ use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::wording::{capitalize, count, list};
 
-use super::needs::{CommitBy, Need, Use};
-use super::{Commits, Judged, P99};
+use super::Judged;
+use super::needs::{Need, Use};
+use crate::commits::{CommitBy, Commits, P99};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {
@@ -65,31 +66,14 @@ impl Need {
     }
 }
 
-impl CommitBy {
-    /// What is waited for.
-    fn wait(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "flush",
-            Self::Dsync => "write",
-        }
-    }
-
-    fn call(self) -> &'static str {
-        match self {
-            Self::Fdatasync => "fdatasync",
-            Self::Dsync => "O_DSYNC",
-        }
-    }
-}
-
 /// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
 pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
     let of = |wanted: bool| -> Vec<&str> {
         judged.iter().filter(|of| of.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
     };
     let (yes, no) = (of(true), of(false));
-    let (rate, p99) = (Number(one.rate.value.round()), one.commit.latency.quantile(P99));
-    let speed = format!("{rate} durable writes/s ({} p99 {p99})", one.by.wait());
+    let (rate, p99) = (Number(one.rate.value.round()), one.wait.latency.quantile(P99));
+    let speed = format!("{rate} durable writes/s ({} p99 {p99})", one.test.by.wait());
     match (yes.is_empty(), no.is_empty()) {
         (true, true) => format!("{speed}."),
         (false, true) => format!("{speed}: enough for {}.", list(&yes)),
@@ -99,12 +83,12 @@ pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
 }
 
 /// Yes or no by the figure that is met least; a margin above 1 meets it.
-pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits, block: u64) -> Answer {
+pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits) -> Answer {
     let Judged { of, suits, margins, source } = judged;
     let (id, name) = (of.answer_id(), of.name());
     let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
     let Some((need, margin)) = tightest else {
-        let (rate, p99) = (Number(one.rate.value.round()), one.commit.latency.quantile(P99));
+        let (rate, p99) = (Number(one.rate.value.round()), one.wait.latency.quantile(P99));
         let (text, waits) = match of {
             Use::Kafka => (
                 format!("{rate} writes/s if each is flushed; no figure is published"),
@@ -114,7 +98,7 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits, block:
             ),
             _ => (
                 format!("{rate} commits/s of one session; no figure is published"),
-                format!("A commit waits for a {}, {p99} or less in 99 of 100 times.", one.by.wait()),
+                format!("A commit waits for a {}, {p99} or less in 99 of 100 times.", one.test.by.wait()),
             ),
         };
         return Answer::info(id, name, text)
@@ -132,7 +116,11 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits, block:
     let all = all.map(|text| capitalize(&text));
     let answer = all.fold(answer, Answer::with_evidence);
     answer
-        .with_evidence(format!("Writes of {} one after the other, each with {}.", Size(block), one.by.call()))
+        .with_evidence(format!(
+            "Writes of {} one after the other, each with {}.",
+            Size(one.test.block.into()),
+            one.test.by.call()
+        ))
         .with_evidence(format!("Source: {source}."))
 }
 
@@ -185,13 +173,11 @@ pub(super) fn faster_than_platters(rate: f64, rpm: u32) -> Answer {
 
 /// A line for each number of writers.
 pub(super) fn table(lines: &[Commits]) -> OverviewTable {
-    let median = lines.first().map_or_else(String::new, |line| format!("{} p50", line.by.wait()));
+    let median = lines.first().map_or_else(String::new, |line| format!("{} p50", line.test.by.wait()));
     let mut table = OverviewTable::new(["writers", "commits/s", &*median, "p99", "p99.9", "max"]);
     for line in lines {
-        let time = |quantile: f64| line.commit.latency.quantile(quantile).to_string();
-        let rate = digits(line.rate.value);
-        let longest = line.commit.latency.max().to_string();
-        table.push([line.writers.to_string(), rate, time(0.5), time(P99), time(0.999), longest]);
+        let speed = [line.test.writers.to_string(), digits(line.rate.value)];
+        table.push(speed.into_iter().chain(line.latency_cells()));
     }
     table
 }

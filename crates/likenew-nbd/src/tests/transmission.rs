@@ -1,12 +1,15 @@
 //! Every command, every refusal, and what clients that keep to nothing come to.
 
+use likenew_core::io::{Durability, Op};
 use likenew_core::memory::Memory;
 use likenew_core::units::Nanos;
 
 use super::replies::Reply;
 use super::rig::{CAPACITY, Client, Rig, SERVICE, drive, export};
+use crate::engine::Job;
 use crate::handshake::Export;
 use crate::protocol::{command as c, flag as f};
+use crate::request::{Command, ValidRequest};
 use crate::server::Clock as _;
 use crate::store::Pages;
 
@@ -111,7 +114,21 @@ fn block_status_names_extents_once_it_was_agreed_on() {
 }
 
 #[test]
-fn a_write_with_fua_is_answered_after_a_flush() {
+fn a_drive_hears_which_writes_have_to_be_durable() {
+    let sync = |command, durable| {
+        let ask = ValidRequest { command, durable, offset: 0, length: 2 << 20, cookie: 0, payload: vec![] };
+        let mut job = Job::new(0, ask, false);
+        let pieces = std::iter::from_fn(|| job.next());
+        pieces.map(|piece| (piece.op, piece.sync)).collect::<Vec<_>>()
+    };
+    let durable = (Op::Write, Some(Durability::Data));
+    assert_eq!(sync(Command::Write, true), [durable; 2]);
+    assert_eq!(sync(Command::Write, false), [(Op::Write, None); 2]);
+    assert_eq!(sync(Command::Zero { keep_allocated: true, only_fast: false }, true), [durable; 2]);
+}
+
+#[test]
+fn a_write_with_fua_is_durable_by_itself_and_a_trim_is_flushed() {
     let mut rig = Rig::new();
     let mut client = rig.client(true);
     let mut took = |kind, flags, length: u32| {
@@ -121,7 +138,7 @@ fn a_write_with_fua_is_answered_after_a_flush() {
         rig.hand.now().since(before)
     };
     assert_eq!(took(c::WRITE, 0, 4096), SERVICE);
-    assert_eq!(took(c::WRITE, f::FUA, 4096), SERVICE + SERVICE);
+    assert_eq!(took(c::WRITE, f::FUA, 4096), SERVICE);
     assert_eq!(took(c::TRIM, f::FUA, 4096), SERVICE + SERVICE);
     assert_eq!(took(c::READ, f::FUA, 4096), SERVICE);
     assert_eq!(took(c::FLUSH, 0, 0), SERVICE);

@@ -3,12 +3,13 @@
 use crate::support::{answer, evidence, play, standing, steady};
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::Standing;
-use likenew_core::io::Op;
+use likenew_core::io::{Durability, Op};
 use likenew_core::procedure::{Procedure as _, Step};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Mix;
 
 use likenew_procedures::bench::{Bench, BenchOptions};
+use likenew_procedures::commits::CommitBy;
 use likenew_procedures::precision_goal::PrecisionGoal;
 use likenew_procedures::profile::Profile;
 
@@ -35,10 +36,31 @@ fn names(bench: &Bench, writable: bool) -> Vec<String> {
 #[test]
 fn it_prepares_then_reads_then_writes_pass_by_pass() {
     let names = names(&bench(), true);
-    assert_eq!(names.len(), 1 + 2 * 4 * 3);
+    assert_eq!(names.len(), 1 + 2 * 4 * 3 + 2 * 3);
     assert_eq!(names[..3], ["prepare", "SEQ1M Q8T1 read 1/3", "SEQ1M Q8T1 read 2/3"]);
     assert_eq!(names[13], "SEQ1M Q8T1 write 1/3");
-    assert_eq!(names[24], "RND4K Q1T1 write 3/3");
+    assert_eq!(names[24..26], ["RND4K Q1T1 write 3/3", "fdatasync 8K T1 write 1/3"]);
+    assert_eq!(names[30], "fdatasync 8K T8 write 3/3");
+}
+
+#[test]
+fn durable_writes_wait_for_a_flush_each_or_are_durable_when_they_end() {
+    let both = vec![CommitBy::Fdatasync, CommitBy::Dsync];
+    let bench = Bench::new(BenchOptions { by: both, ops: vec![Mix::Only(Op::Write)], ..options() }).unwrap();
+    let findings = play(&bench, evidence(SPAN, true), |_, _| steady(1e8));
+    let rows: Vec<(&str, u64)> = findings.tables["commits"]
+        .iter()
+        .map(|row| (row["by"].as_str().unwrap(), row["writers"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(rows, [("dsync", 1), ("dsync", 8)], "the drive of this test flushes nothing: {findings:#?}");
+    let table = findings.overview.table.unwrap();
+    assert_eq!(table.rows.last().unwrap().cells[0], "O_DSYNC 8K T8 write");
+    let plan = DryRun::plan(&bench, &evidence(SPAN, true)).unwrap();
+    let commits: Vec<_> = plan.workloads.iter().filter(|of| of.name.contains(" 8K ")).collect();
+    assert_eq!(commits.len(), 4 * 3);
+    assert!(commits[..6].iter().all(|of| of.streams[0].flush_every == 1 && of.streams[0].sync.is_none()));
+    assert!(commits[6..].iter().all(|of| of.streams[0].sync == Some(Durability::Data)));
+    assert!(commits.iter().all(|of| of.bytes_written_max() == Some(5000 * 8192)));
 }
 
 #[test]
@@ -157,7 +179,7 @@ fn a_steady_drive_is_known_precisely_after_a_third_of_the_bytes() {
         short.segments.push(crate::support::segment(&workload, Nanos::ZERO, &at));
     }
     let moved: u64 = short.segments.iter().map(|segment| segment.total().bytes).sum();
-    let all: u64 = usual.workloads.iter().map(|workload| workload.until.bytes.unwrap()).sum();
+    let all: u64 = usual.workloads.iter().filter_map(|workload| workload.until.bytes).sum();
     assert!(moved <= all / 3, "{moved} of {all} bytes");
     let findings = bench.judge(&short);
     assert_eq!(standing(&findings, "precision"), Some(Standing::Good));

@@ -7,6 +7,7 @@ use std::path::Path;
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::findings::{Answer, Findings};
 use likenew_core::fix::{ActionKind, Feasibility, Objection};
+use likenew_core::io::Op;
 use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
@@ -86,14 +87,18 @@ fn references(table: &str) -> String {
 }
 
 fn asked(procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings) {
+    asked_within("1GiB", procedure, forbids)
+}
+
+fn asked_within(bytes: &str, procedure: &str, forbids: &'static [ActionKind]) -> (Evidence, Findings) {
     let spec = Spec::parse(TARGET).unwrap();
     let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let mut drive = AilingDrive { drive: spec.open(none).unwrap(), forbids };
     let free = spec.free(drive.geometry().capacity);
     let free = format!("free = '{}..{}'\n", free.start, free.end);
     let options = match procedure {
-        "check" => format!("bytes = '1GiB'\n{free}{}", references("")),
-        _ => format!("idle = '1s'\npasses = 2\n{free}[check]\nbytes = '1GiB'\n{}", references("check.")),
+        "check" => format!("bytes = '{bytes}'\n{free}{}", references("")),
+        _ => format!("idle = '1s'\npasses = 2\n{free}[check]\nbytes = '{bytes}'\n{}", references("check.")),
     };
     let plan = Plan::new(procedure, Some(TARGET.into()), 0, toml::from_str(&options).unwrap());
     let procedure = all::from_plan(&plan).unwrap();
@@ -169,4 +174,21 @@ fn runs_that_have_not_asked_go_on_and_are_judged_without() {
         cut.observations.retain(|observation| observation.after < 2);
         assert!(matches!(of.next(&cut), Ok(Step::Run(_))), "{procedure}");
     }
+}
+
+#[test]
+fn a_check_ends_with_durable_writes_within_its_bytes_and_a_repair_has_none() {
+    let commits = |evidence: &Evidence| {
+        let names = evidence.segments.iter().map(|segment| segment.workload.name.clone());
+        names.filter(|name| name.starts_with("fdatasync")).collect::<Vec<_>>()
+    };
+    let both = ["fdatasync 8K T1 write", "fdatasync 8K T8 write"];
+    for (bytes, limit) in [("1GiB", 1 << 30), ("256MiB", 1 << 28), ("128MiB", 1 << 27)] {
+        let (evidence, findings) = asked_within(bytes, "check", &[]);
+        assert_eq!(commits(&evidence), both, "{bytes}");
+        let written: u64 = evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+        assert!(written <= limit, "{written} of {bytes}");
+        assert_eq!((findings.tables["commits"].len(), advised(&findings).is_empty()), (2, false));
+    }
+    assert!(commits(&asked("recondition", &[]).0).is_empty());
 }

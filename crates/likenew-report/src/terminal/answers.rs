@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use super::Page;
 use crate::compare::Group;
 use crate::document::Document;
+use crate::labeled_document::LabeledDocument;
 use crate::unit::clean;
 use crate::wording;
 
@@ -139,7 +140,7 @@ impl Page {
                 let heading = if *name == label { label } else { format!("{name} = {label}") };
                 block = format!("{}\n", self.title(&heading));
             }
-            block += &self.found(&member.document);
+            block += &self.found(member);
             blocks.push(block);
         }
         blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
@@ -165,7 +166,8 @@ impl Page {
         parts
     }
 
-    fn found(&self, document: &Document) -> String {
+    fn found(&self, labeled: &LabeledDocument) -> String {
+        let document = &labeled.document;
         let mut parts = vec![self.headline(document, usize::MAX)];
         if let Some(table) = &document.overview.table
             && !table.rows.is_empty()
@@ -173,7 +175,7 @@ impl Page {
             parts.push(self.overview_table(table, usize::MAX));
         }
         parts.extend(self.answers(document));
-        let run = wording::run_details(document);
+        let run = wording::run_details(document, labeled.started_at.as_deref());
         parts.push(
             run.iter()
                 .flat_map(|sentence| self.wrap(sentence, "", 2))

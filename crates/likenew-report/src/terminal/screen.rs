@@ -270,8 +270,8 @@ impl Page {
         lines
     }
 
-    /// How they differ, a headline for each document, and the speeds side by side; without a comparison the table that all have in
-    /// common.
+    /// How they differ, the speeds side by side, and a headline for each document; without a comparison the headlines and the
+    /// table that all have in common.
     fn screen_of_several(
         &self,
         group: &Group<'_>,
@@ -290,8 +290,11 @@ impl Page {
             let text = format!("{name}: {}", wording::summary(document));
             headlines.push(self.marked(standing(&document.answers), &text, 0, HEADLINE_OF_SEVERAL_MAX));
         }
+        // Beside how they differ, what each says of its own drive would be taken for the same question.
+        let title = comparison.map(|_| self.paint.strong(wording::EACH_BY_ITSELF));
+        let difference_lines = section(&difference) + usize::from(title.is_some());
         let table_min = if tables.is_empty() && speeds.is_none() { 0 } else { 1 + 3 + ROWS_MIN };
-        let room = self.lines_max().saturating_sub(section(&difference) + last.len() + 1 + table_min);
+        let room = self.lines_max().saturating_sub(difference_lines + last.len() + 1 + table_min);
         let mut head: Vec<String> = headlines.iter().flatten().cloned().collect();
         if head.len() > room {
             head = headlines.iter().map(|lines| lines[0].clone()).collect();
@@ -301,12 +304,16 @@ impl Page {
             head.truncate(room - 1);
             head.push(self.paint.faint(&more));
         }
-        let room = self.lines_max().saturating_sub(section(&difference) + head.len() + 1 + last.len() + 1);
-        let table = match speeds {
-            Some(speeds) => self.table_within(speeds, room + 1),
-            None => tables.first().map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room)),
-        };
-        join(vec![difference, head, table, last])
+        let room = self.lines_max().saturating_sub(difference_lines + head.len() + 1 + last.len() + 1);
+        let head = title.into_iter().chain(head).collect();
+        match speeds {
+            Some(speeds) => join(vec![difference, self.table_within(speeds, room + 1), head, last]),
+            None => {
+                let table = tables.first();
+                let table = table.map_or_else(Vec::new, |(title, grid)| self.cut_table(title, grid, room));
+                join(vec![difference, head, table, last])
+            }
+        }
     }
 }
 

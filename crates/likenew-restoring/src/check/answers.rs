@@ -10,6 +10,7 @@ use likenew_diagnosis::{
     Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
+use likenew_measuring::commits::Commits;
 use likenew_stats::peers::AmongPeers;
 
 use crate::facts::{HEALTH, failing_drives, settings, update_firmware};
@@ -44,6 +45,7 @@ pub(super) struct Answers<'a> {
     pub(super) old: Option<Result<&'a OldFiles, &'a str>>,
     /// Why nothing was written.
     pub(super) not_written: Option<String>,
+    pub(super) commits: &'a [Commits],
     pub(super) longest_stall: Option<Nanos>,
     pub(super) pauses: Option<PauseLatencies>,
 }
@@ -102,6 +104,7 @@ impl Answers<'_> {
         answers.extend(self.settings());
         answers.extend(self.volume_limits());
         answers.extend(self.places_of_disk());
+        answers.extend(wording::durable_writes(self.commits));
         let mut findings = Findings { summary, answers, overview: self.overview(), ..Findings::default() };
         if let Some(failing) = self.case.facts.and_then(failing_drives) {
             findings.summary = wording::with_failing_drives(&failing, &findings.summary);
@@ -646,6 +649,10 @@ impl Answers<'_> {
             let of_usual = usual.map(|usual| measured.value / usual.median());
             table.push_with_share(cells, share.map(|share| share.value).or(of_usual));
         }
+        let others = usize::from(heading.is_some()) + usize::from(shows_usual);
+        for of in self.commits.iter().filter(|of| of.test.writers == 1) {
+            table.push(wording::durable_cells(of).into_iter().chain((0..others).map(|_| String::new())));
+        }
         Some(table)
     }
 }
@@ -734,6 +741,7 @@ mod tests {
             has_given_speeds: false,
             old: None,
             not_written: None,
+            commits: &[],
             longest_stall: None,
             pauses: Some(PauseLatencies {
                 after_pause: Nanos::from_micros(5200),

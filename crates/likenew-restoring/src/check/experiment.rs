@@ -14,6 +14,7 @@ use likenew_core::workload::{
     AccessPattern, Arrival, InterArrival, Mix, OLD_PIECE_BYTES, Stream, Until, Workload,
 };
 use likenew_diagnosis::ARM_NS;
+use likenew_measuring::commits::{self, CommitBy, CommitTest, Commits};
 use rand::{SeedableRng as _, seq::SliceRandom as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -103,14 +104,36 @@ const SHIFTED_TIME: Nanos = Nanos::from_millis(500);
 /// fit.
 const SHIFTED_OF_ARM: u64 = 40;
 
+/// Durable writes: of one program, and of several in a group commit.
+const COMMIT_TESTS: [CommitTest; 2] = [commit_test(1), commit_test(commits::WRITERS)];
+/// Commits of each at most. Chosen: enough for their p99.9.
+const COMMITS: u64 = 1024;
+/// Time limit of each. Chosen: what a quick check can afford; a disk makes some 100 commits in it.
+const DURABLE_TIME: Nanos = Nanos::from_millis(1500);
+/// Fewer bytes for each show nothing.
+const DURABLE_BYTES_LEAST: u64 = 512 << 10;
+
+const fn commit_test(writers: u32) -> CommitTest {
+    CommitTest { by: CommitBy::Fdatasync, writers, block: commits::BLOCK }
+}
+
+/// Bytes that may still be written after all else.
+fn durable_bytes(options: &CheckOptions, evidence: &Evidence) -> u64 {
+    let area = options.area_of(evidence);
+    let small =
+        (SMALLS + shifts(evidence.geometry.block).count() as u64 * SHIFTED_WRITES_COUNT) * u64::from(SMALL);
+    // Sequential writes of the area, of most of it after a rest, three times of a part, and all of it at half the rate.
+    options.budget().saturating_sub(area / PART * 15 + small)
+}
+
 /// A check on its way.
 pub(super) struct Experiment<'a, 's> {
     options: &'s CheckOptions,
     steps: &'s mut Steps<'a>,
     /// What was done before it.
     before: PastSteps<'a>,
-    /// Whether sequential writes continue until they show how fast sustained writes are.
-    continues_writes: bool,
+    /// Whether it comes before a repair or after one.
+    is_of_repair: bool,
     /// The time of writes that continue, which take none from what follows.
     continued_ns: u64,
     /// No step starts after it, unless the check is thorough.
@@ -155,11 +178,10 @@ impl<'a, 's> Experiment<'a, 's> {
         options: &'s CheckOptions,
         steps: &'s mut Steps<'a>,
         before: PastSteps<'a>,
-        continues_writes: bool,
+        is_of_repair: bool,
     ) -> (CheckResults<'a>, Result<(), Ended>) {
         let results = CheckResults::new(steps.evidence());
-        let mut check =
-            Self { options, steps, before, continues_writes, continued_ns: 0, time: TIME, results };
+        let mut check = Self { options, steps, before, is_of_repair, continued_ns: 0, time: TIME, results };
         let end = check.all();
         check.results.past = check.past();
         (check.results, end)
@@ -178,10 +200,14 @@ impl<'a, 's> Experiment<'a, 's> {
         as_time_allows(self.measure(area.as_ref()))?;
         let (options, evidence) = (self.options, self.steps.evidence());
         let mix = options.upgrade.as_ref().and_then(|upgrade| upgrade.mix.as_ref());
-        let start = area.map_or(0, |area| area.start);
+        let start = area.as_ref().map_or(0, |area| area.start);
         for workload in mix.iter().flat_map(|mix| mix.workloads(start, &evidence.geometry)) {
             self.run(workload.name.clone(), workload)?;
-            self.results.mix_workloads += 1;
+            self.results.at_end += 1;
+        }
+        if let Some(area) = area.as_ref().filter(|_| !self.is_of_repair && self.results.ran.writes.is_some())
+        {
+            self.durable_writes(area)?;
         }
         self.steps.probe(|| Probe::Facts)?;
         Ok(())
@@ -282,7 +308,7 @@ impl<'a, 's> Experiment<'a, 's> {
         }
         let mut continued = 0;
         for number in 1..=CONTINUATIONS_MAX {
-            let is_open = self.continues_writes && self.results.final_write_rate().is_some_and(is_wide);
+            let is_open = !self.is_of_repair && self.results.final_write_rate().is_some_and(is_wide);
             let workload = self.first_pass(area, written.end + continued / block * block);
             if !is_open || workload.until.bytes == Some(0) {
                 break;
@@ -449,6 +475,25 @@ impl<'a, 's> Experiment<'a, 's> {
             workload.streams[0].arrival =
                 Arrival::Open { per_second, inter_arrival: InterArrival::Even, depth_max: DEPTH };
             self.results.ran.slow_writes = sound(self.timed(names::SLOW_WRITES, workload)?);
+        }
+        Ok(())
+    }
+
+    /// Writes for whose durability one program waits, and several; after all that shows why a drive is slow, as a drive writes more for
+    /// them than they hold.
+    fn durable_writes(&mut self, area: &Range<u64>) -> Result<(), Ended> {
+        let evidence = self.steps.evidence();
+        let bytes =
+            durable_bytes(self.options, evidence).min(area.end - area.start) / COMMIT_TESTS.len() as u64;
+        if bytes < DURABLE_BYTES_LEAST {
+            return Ok(());
+        }
+        let until = Until { elapsed: Some(DURABLE_TIME), bytes: Some(bytes), ops: Some(COMMITS) };
+        for test in COMMIT_TESTS {
+            let workload = test.workload(String::new(), evidence.identity.kind, area.clone(), until);
+            let segment = self.run(test.name(), workload)?;
+            self.results.at_end += 1;
+            self.results.commits.extend(Commits::new(test, &[segment]));
         }
         Ok(())
     }

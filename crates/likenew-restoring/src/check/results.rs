@@ -10,6 +10,7 @@ use likenew_core::segment::{Cell, Segment};
 use likenew_core::stamp::SECTOR;
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{Measured, Measurements, Metric, WriteCliff};
+use likenew_measuring::commits::Commits;
 use likenew_stats::change_points::knees;
 use likenew_stats::interval::{CONFIDENCE_90, mean_interval};
 use likenew_stats::summary::{mean, median, standard_deviation};
@@ -73,8 +74,9 @@ pub(crate) struct CheckResults<'a> {
     pub(crate) evidence: &'a Evidence,
     /// Everything that was done.
     pub(crate) past: PastSteps<'a>,
-    /// How many workloads of a mix of applications are at its end.
-    pub(super) mix_workloads: usize,
+    /// How many workloads at its end say nothing of why a drive is slow: durable writes and a mix of applications.
+    pub(super) at_end: usize,
+    pub(super) commits: Vec<Commits>,
     pub(super) ran: Workloads<'a>,
 }
 
@@ -134,7 +136,13 @@ struct Knee {
 
 impl<'a> CheckResults<'a> {
     pub(super) fn new(evidence: &'a Evidence) -> Self {
-        Self { evidence, past: PastSteps::default(), mix_workloads: 0, ran: Workloads::default() }
+        Self {
+            evidence,
+            past: PastSteps::default(),
+            at_end: 0,
+            commits: Vec::new(),
+            ran: Workloads::default(),
+        }
     }
 
     /// The slowest regions of the map.
@@ -149,9 +157,9 @@ impl<'a> CheckResults<'a> {
         self.past.observations.iter().any(|observation| observation.probe == Probe::Facts)
     }
 
-    /// All but a mix of applications.
+    /// All but those at its end.
     fn segments(&self) -> &'a [Segment] {
-        &self.past.segments[..self.past.segments.len() - self.mix_workloads]
+        &self.past.segments[..self.past.segments.len() - self.at_end]
     }
 
     /// All that measured something.

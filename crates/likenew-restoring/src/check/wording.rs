@@ -6,6 +6,7 @@ use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, range, with_range}
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
+use likenew_measuring::commits::Commits;
 use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
 use likenew_rated::{Class, LimitKind, Limits, Usual};
 use likenew_stats::peers::AmongPeers;
@@ -735,6 +736,27 @@ pub(super) fn value_cell(metric: Metric, measured: Measured, is_wide: bool) -> S
     } else {
         of(measured.value)
     }
+}
+
+/// The row of durable writes of one program.
+pub(super) fn durable_cells(of: &Commits) -> [String; 2] {
+    ["8K durable write".to_owned(), Iops(of.rate.value).to_string()]
+}
+
+/// Writes for whose durability one program waits, and several.
+pub(super) fn durable_writes(commits: &[Commits]) -> Option<Answer> {
+    let rate = |of: &Commits| Number(of.rate.value.round()).to_string();
+    let (one, several) = (commits.first()?, commits.last()?);
+    let writers = count(several.test.writers.into(), "program");
+    let text = format!("{}/s by one program, {}/s by {writers}", rate(one), rate(several));
+    let evidence = commits.iter().map(|of| {
+        let [p50, p99, p999, max] = of.latency_cells();
+        let writers = count(of.test.writers.into(), "program");
+        let block = Size(of.test.block.into());
+        format!("Flush after a write of {block}, {writers}: p50 {p50}, p99 {p99}, p99.9 {p999}, max {max}.")
+    });
+    let answer = Answer::info("durable_writes", "Durable writes", text);
+    Some(evidence.fold(answer, Answer::with_evidence))
 }
 
 pub(super) const MIXED_REFERENCES: &str = "reference";

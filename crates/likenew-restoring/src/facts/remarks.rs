@@ -1,6 +1,6 @@
 //! Unusual facts. No cause is concluded from them.
 
-use likenew_core::facts::{Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
+use likenew_core::facts::{Attribute, Counts, Drive, DriveKind, Fact, Facts, FileSystem, Layer, LayerKind};
 use likenew_core::findings::{Action, Answer};
 use likenew_core::shell::with_sudo;
 use likenew_core::units::Nanos;
@@ -202,6 +202,11 @@ fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     for warning in health.warnings.value().into_iter().flatten() {
         all.push(remark(subject, wording::warns(warning)));
     }
+    // Those that predict failure are among the warnings.
+    let is_at_limit = |attribute: &&Attribute| !attribute.prefail && attribute.has_failed();
+    for attribute in health.attributes.value().into_iter().flatten().filter(is_at_limit) {
+        all.push(remark(subject, wording::attribute_at_limit(attribute)));
+    }
     if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
         && now >= limit
     {
@@ -385,6 +390,20 @@ mod tests {
         let mut nvme = Drive { kind: DriveKind::Nvme, ..Drive::default() };
         nvme.counts.error_log_entries = fact(1700);
         assert_eq!(words(nvme), [""; 0], "commands that NVMe does not support");
+    }
+
+    #[test]
+    fn an_attribute_at_its_limit_that_predicts_no_failure_is_said() {
+        let of = |value, prefail| {
+            let attribute = Attribute { id: 184, value, threshold: 99, prefail, ..Attribute::default() };
+            let mut drive = Drive { kind: DriveKind::Sata, ..Drive::default() };
+            drive.health.attributes = fact(vec![attribute]);
+            words(drive)
+        };
+        let [said] = &of(98, false)[..] else { panic!("one attribute") };
+        assert!(said.contains("attribute 184") && said.contains("predicts no failure"), "{said}");
+        assert_eq!(of(100, false), [""; 0]);
+        assert_eq!(of(98, true), [""; 0], "it is a warning of the drive's");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Every sentence of facts.
 
-use likenew_core::facts::{Drive, Fact, MissingOutput, Reported};
+use likenew_core::facts::{Attribute, Drive, Fact, MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::quantity::{Rate, Share, Size, range};
 use likenew_core::units::{Nanos, digits};
@@ -299,6 +299,14 @@ pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
     count(sectors, "unreadable sector")
 }
 
+/// One that smartctl calls `FAILING_NOW`, of type `Old_age`.
+pub(super) fn attribute_at_limit(of: &Attribute) -> String {
+    let Attribute { id, value, threshold, .. } = of;
+    format!(
+        "SMART attribute {id} is at {value}, its limit is {threshold}; it counts wear or use and predicts no failure"
+    )
+}
+
 pub(super) fn self_tests_failed(tests: u64) -> String {
     format!("{} in its log found a failure", count(tests, "self-test"))
 }
@@ -452,8 +460,7 @@ pub(super) struct DriveLine {
     pub(super) name: String,
     pub(super) model: Option<String>,
     pub(super) capacity: Option<u64>,
-    pub(super) bus: Option<String>,
-    pub(super) link: Option<u64>,
+    pub(super) link: Option<String>,
     pub(super) failing: Option<bool>,
     pub(super) used: Option<f64>,
     pub(super) temperature_c: Option<f64>,
@@ -521,21 +528,12 @@ pub(super) fn drive_table(drives: &[DriveLine]) -> OverviewTable {
             drive.name.clone(),
             text(drive.model.clone()),
             text(drive.capacity.map(|bytes| Size(bytes).to_string())),
-            link(drive),
+            drive.link.clone().unwrap_or_else(|| "unknown".into()),
             health(drive),
             text(drive.used.map(|used| format!("{} used", Share(used)))),
         ]);
     }
     table
-}
-
-fn link(drive: &DriveLine) -> String {
-    match (&drive.bus, drive.link.map(|link| Rate(link as f64))) {
-        (Some(bus), Some(rate)) => format!("{bus}, {rate}"),
-        (Some(bus), None) => bus.clone(),
-        (None, Some(rate)) => rate.to_string(),
-        (None, None) => "unknown".into(),
-    }
 }
 
 fn health(drive: &DriveLine) -> String {
@@ -627,8 +625,7 @@ mod tests {
             name: "nvme0n1".into(),
             model: Some("X".into()),
             capacity: Some(1 << 40),
-            bus: Some("PCIe".into()),
-            link: Some(3_938_000_000),
+            link: Some("PCIe, 3,940 MB/s".into()),
             failing: Some(false),
             used: Some(0.03),
             temperature_c: Some(41.0),

@@ -246,6 +246,7 @@ fn change_row(name: StepName, change: &Change) -> Row {
         ratio_low: ratio.low,
         ratio_high: ratio.high,
         reference_per_s: goal,
+        share_of: change.reference.map(|goal| goal.words),
         before_of_reference_percent: percent(change.before.value),
         after_of_reference_percent: percent(change.after.value),
     }

@@ -50,6 +50,7 @@ pub(crate) fn machine() -> Machine {
         version: "0.1.0".into(),
         clock: Clock::Wall,
         engine: "io_uring".into(),
+        system: Some("Debian GNU/Linux 13, Linux 6.12.9".into()),
         calibration: Some(calibration),
     };
     Machine::new("2026-03-14T15:09:26Z", identity, geometry, instrument)

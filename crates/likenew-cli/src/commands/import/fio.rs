@@ -121,12 +121,14 @@ fn imported(file: &Path, target: Option<&str>) -> Result<likenew_fio::Import> {
 /// The same as a run of a plan, which fio ran as exported jobs, or else with a workload for each job.
 pub(in crate::commands) fn report(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<RunReport> {
     let engine = imported.identity.engine.clone();
+    // Most programs do not say when they ran.
+    let started_at = (imported.unix_ms > 0).then(|| likenew_real::clock::date_of(imported.unix_ms)).flatten();
     let evidence = evidence(imported, plan)?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let instrument = Instrument { version, clock: Clock::Wall, engine, calibration: None };
+    let instrument = Instrument { version, clock: Clock::Wall, engine, system: None, calibration: None };
     let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
     let findings = judge(&*procedure, &evidence);
-    Ok(RunReport::new(evidence, findings, instrument, None))
+    Ok(RunReport::new(evidence, findings, instrument, started_at, None))
 }
 
 fn evidence(imported: likenew_fio::Import, plan: Option<Plan>) -> Result<Evidence> {

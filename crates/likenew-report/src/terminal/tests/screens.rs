@@ -216,22 +216,22 @@ fn two_drives_at_100_columns() {
     let documents =
         vec![fixtures::bench("sim:x25m?state=new", 1.0), fixtures::bench("sim:x25m?state=used", 0.25)];
     insta::assert_snapshot!(screen(documents, 100), @r"
-    A = sim:x25m?state=new: Sequential read 251 MB/s, write 77.2 MB/s; 4K random read QD1 21.4 MB/s.
-    ✗ B = sim:x25m?state=used: Writes run at 25% of new.
+    new = sim:x25m?state=new: Sequential read 251 MB/s, write 77.2 MB/s; 4K random read QD1 21.4 MB/s.
+    ✗ used = sim:x25m?state=used: Writes run at 25% of new.
 
     results ────────────────────────────────────────────────────────────────────────────────────────────
-    test         op                 MB/s              MB/s    MB/s    IOPS    IOPS    IOPS
-                              (low–high)        (low–high)   B ÷ A       A       B   B ÷ A
-                                       A                 B
-    ──────────────────────────────────────────────────────────────────────────────────────
-    SEQ1M Q8T1   read      251 (249–254)     251 (249–254)   1.00×  61,400  61,400   1.00×
-    SEQ1M Q8T1   write  77.2 (76.4–78.0)  19.3 (19.1–19.5)  0.250×  18,800   4,710  0.250×
-    SEQ1M Q1T1   read      239 (237–241)     239 (237–241)   1.00×  58,300  58,300   1.00×
-    SEQ1M Q1T1   write  76.1 (75.3–76.9)  19.0 (18.8–19.2)  0.250×  18,600   4,640  0.250×
-    RND4K Q32T1  read      148 (147–150)     148 (147–150)   1.00×  36,200  36,200   1.00×
-    RND4K Q32T1  write  39.3 (38.9–39.7)  9.82 (9.73–9.92)  0.250×   9,590   2,400  0.250×
-    RND4K Q1T1   read   21.4 (21.2–21.6)  21.4 (21.2–21.6)   1.00×   5,220   5,220   1.00×
-    RND4K Q1T1   write  30.8 (30.5–31.1)  7.70 (7.62–7.78)  0.250×   7,520   1,880  0.250×
+    test         op                 MB/s              MB/s        MB/s    IOPS    IOPS        IOPS
+                              (low–high)        (low–high)  used ÷ new     new    used  used ÷ new
+                                     new              used
+    ──────────────────────────────────────────────────────────────────────────────────────────────
+    SEQ1M Q8T1   read      251 (249–254)     251 (249–254)       1.00×  61,400  61,400       1.00×
+    SEQ1M Q8T1   write  77.2 (76.4–78.0)  19.3 (19.1–19.5)      0.250×  18,800   4,710      0.250×
+    SEQ1M Q1T1   read      239 (237–241)     239 (237–241)       1.00×  58,300  58,300       1.00×
+    SEQ1M Q1T1   write  76.1 (75.3–76.9)  19.0 (18.8–19.2)      0.250×  18,600   4,640      0.250×
+    RND4K Q32T1  read      148 (147–150)     148 (147–150)       1.00×  36,200  36,200       1.00×
+    RND4K Q32T1  write  39.3 (38.9–39.7)  9.82 (9.73–9.92)      0.250×   9,590   2,400      0.250×
+    RND4K Q1T1   read   21.4 (21.2–21.6)  21.4 (21.2–21.6)       1.00×   5,220   5,220       1.00×
+    RND4K Q1T1   write  30.8 (30.5–31.1)  7.70 (7.62–7.78)      0.250×   7,520   1,880      0.250×
     … 12 more columns
 
     Details: likenew report --details
