@@ -203,8 +203,10 @@ export function othersWords(count: number): string {
   return `And ${count} more.`;
 }
 
+/** `stalled at file 26`, and `stalled at 407 MiB written`. */
 export function atWords(value: string, axis: string, place: string): string {
-  return `${value} at ${[axis, place].filter(Boolean).join(" ")}`;
+  const words = axis === "written" ? [place, axis] : [axis, place];
+  return `${value} at ${words.filter(Boolean).join(" ")}`;
 }
 
 export function onWords(value: string, date: string): string {

@@ -97,8 +97,11 @@ pub fn svg(labeled: &LabeledDocument) -> String {
 /// What was measured, on what, with what.
 fn conditions(labeled: &LabeledDocument) -> String {
     let document = &labeled.document;
+    let system = document.instrument.system.as_deref().map(clean);
+    let date = labeled.started_at.as_deref().and_then(wording::minute);
     let measured = wording::measured_by(&document.procedure, &document.instrument.version);
-    format!("{} · {measured}", clean(&document.target.name))
+    let parts = [Some(clean(&document.target.name)), system, date, Some(measured)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
 }
 
 /// The drive as its owner knows it.

@@ -310,6 +310,11 @@ fn target(document: &Document) -> String {
     format!("Target {}: {what}{space}{facts}.", target.name)
 }
 
+/// `file 26`, and `407 MiB written`.
+pub(crate) fn place(axis: &str, value: &str) -> String {
+    if axis == "written" { format!("{value} {axis}") } else { format!("{axis} {value}") }
+}
+
 /// `2026-03-14 15:09`, of a date such as `2026-03-14T15:09:26.535Z`.
 pub(crate) fn minute(started_at: &str) -> Option<String> {
     Some(started_at.get(..16)?.replace('T', " "))

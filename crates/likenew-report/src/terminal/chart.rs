@@ -132,7 +132,7 @@ impl Page {
         let unit = Unit::parse(&series.x.unit);
         let place = |x: f64| match series.categories.get(x as usize) {
             Some(category) if x >= 0.0 => category.clone(),
-            _ => format!("{} {}", series.x.label, unit.spell(x)),
+            _ => wording::place(&series.x.label, &unit.spell(x)),
         };
         let named =
             series.marks.iter().take(MARKS_NAMED).map(|mark| format!("{} at {}", mark.label, place(mark.x)));
