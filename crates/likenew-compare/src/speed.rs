@@ -204,10 +204,16 @@ mod tests {
 
     #[test]
     fn commits_are_those_of_their_writers() {
-        let row = |writers: u64| json!({"writers": writers, "commits_per_s": 980.0, "flush_ns_p50": 954_367});
+        let row = |writers: u64| json!({"by": "fdatasync", "block_bytes": 8192, "writers": writers, "commits_per_s": 980.0});
         let found = speeds(&tables("commits", json!([row(1), row(8)])));
         let found: Vec<(&str, &str)> = found.iter().map(|speed| (&*speed.name, speed.unit)).collect();
-        assert_eq!(found, [("commits of 1 writer", "commits/s"), ("commits of 8 writers", "commits/s")]);
+        assert_eq!(
+            found,
+            [
+                ("fdatasync 8 KiB commits of 1 writer", "commits/s"),
+                ("fdatasync 8 KiB commits of 8 writers", "commits/s")
+            ]
+        );
     }
 
     #[test]

@@ -149,8 +149,8 @@ impl Commits {
         let CommitTest { by, writers, block } = self.test;
         Row::new()
             .with("by", by)
-            .with("writers", writers)
             .with("block_bytes", block)
+            .with("writers", writers)
             .with_estimate("commits_per_s", Some(self.rate))
             .with("write_ns_mean", self.write.as_ref().map(Tally::latency_ns_mean))
             .with_latency(&self.wait)

@@ -278,7 +278,7 @@ impl Export {
         let started_at = &record.header.machine.started_at;
         let baseline = BaselineFile::new(&evidence, &findings, started_at, reads_met_data);
         let baseline = baseline.map_err(|reason| Failure::Usage(wording::no_baseline(&self.run, &reason)))?;
-        crate::output_file::write(&self.file, &baseline.text())?;
+        crate::output_file::write(&self.file, baseline.text())?;
         output::print(&wording::baseline_exported(&self.file))?;
         Ok(Exit::Fine)
     }
