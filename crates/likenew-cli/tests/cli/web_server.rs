@@ -332,9 +332,10 @@ fn a_run_of_a_terminal_is_watched_and_not_canceled() {
     assert_eq!((&seen["command"], &seen["is_own"]), (&json!("bench"), &json!(false)));
     assert_eq!(seen["target"], json!(folder));
     let io = &seen["progress"]["io"][0];
-    for key in ["bytes_per_s", "iops", "latency_ns_p50", "latency_ns_p99", "latency_ns_max"] {
+    for key in ["bytes_per_s", "iops"] {
         assert!(io[key].as_f64().unwrap() > 0.0, "{key}: {io}");
     }
+    assert!(io.get("latency_ns_p99").is_none(), "that would cost each run of a terminal: {io}");
     let id = seen["id"].as_u64().unwrap();
     let refused = server.post(&format!("/api/jobs/{id}/cancel"), &json!({}));
     assert_eq!(refused.status, 409);
