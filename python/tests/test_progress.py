@@ -31,7 +31,7 @@ def test_a_run_with_progress_is_the_run_without(tmp_path: Path) -> None:
     assert alone.samples is not None and followed.samples is not None
     assert followed.samples.to_rows() == alone.samples.to_rows() and followed.folder is None
     steps = [event["step"]["name"] for event in told if "step" in event]
-    assert steps[0] == "prepare" and steps[-1] == "RND4K Q1T1 write 2/2"
+    assert steps[0] == "prepare" and steps[-1] == "fdatasync 8K T8 write 2/2"
     shares = [event["progress"]["share"] for event in told if "progress" in event]
     assert all(share is None or 0 <= share <= 1 for share in shares) and shares
     kept = likenew.run(BENCH, archive=tmp_path, progress=told.append)

@@ -199,7 +199,7 @@ def test_ctrl_c_stops_a_run_and_keeps_what_it_measured(tmp_path: Path) -> None:
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_to_this_process_alone_ends_the_program_too(tmp_path: Path, sent: signal.Signals) -> None:
     (folder := tmp_path / "drive").mkdir()
-    measure = f"likenew.run(likenew.Bench({str(folder)!r}, span='16MiB', passes=50, time=10), archive={str(tmp_path / 'runs')!r})"
+    measure = f"likenew.run(likenew.Bench({str(folder)!r}, span='16MiB', passes=30, time=10), archive={str(tmp_path / 'runs')!r})"
     ours = f"import likenew, signal; signal.signal(signal.SIGINT, signal.default_int_handler); {measure}"
     with subprocess.Popen([sys.executable, "-c", ours], stderr=subprocess.PIPE, text=True) as caller:
         while not list(tmp_path.glob("runs/*/machine.json")):
@@ -221,7 +221,7 @@ def test_progress_that_fails_ends_the_program(tmp_path: Path) -> None:
 
     started = time.monotonic()
     with pytest.raises(ZeroDivisionError):
-        likenew.run(likenew.Bench(tmp_path, span="16MiB", passes=50, time=10), archive=tmp_path / "runs", progress=fail)
+        likenew.run(likenew.Bench(tmp_path, span="16MiB", passes=30, time=10), archive=tmp_path / "runs", progress=fail)
     assert time.monotonic() - started < 30
 
 

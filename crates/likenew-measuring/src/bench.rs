@@ -281,7 +281,7 @@ impl Bench {
             return Ok(());
         }
         let (kind, region) = (steps.evidence().identity.kind, 0..span.min(COMMIT_SPAN_MAX));
-        let until = Until { elapsed: Some(time), bytes: None, ops: Some(COMMITS_MAX) };
+        let until = Until { elapsed: Some(time), bytes: Some(region.end), ops: Some(COMMITS_MAX) };
         for (by, writers) in by.iter().flat_map(|by| [(*by, 1), (*by, commits::WRITERS)]) {
             let test = CommitTest { by, writers, block: commits::BLOCK };
             measured.push((test, Vec::new()));
