@@ -119,9 +119,8 @@ const UNSTEADY_RATIO: f64 = 1.25;
 /// blocks.
 const COVERAGE_MIN: f64 = 0.99;
 
-/// Durable writes go through so many bytes at most, and each pass makes so many at most: as suits does.
+/// Durable writes go through so many bytes at most, as those of suits do by default.
 const COMMIT_SPAN_MAX: u64 = 64 << 20;
-const COMMITS_MAX: u64 = 5000;
 
 /// Queue depth from which sequential speeds are those that makers rate: CrystalDiskMark's SEQ1M Q8T1.
 const DEEP: u32 = 8;
@@ -281,7 +280,7 @@ impl Bench {
             return Ok(());
         }
         let (kind, region) = (steps.evidence().identity.kind, 0..span.min(COMMIT_SPAN_MAX));
-        let until = Until { elapsed: Some(time), bytes: Some(region.end), ops: Some(COMMITS_MAX) };
+        let until = Until { elapsed: Some(time), bytes: Some(region.end), ops: Some(commits::COMMITS_MAX) };
         for (by, writers) in by.iter().flat_map(|by| [(*by, 1), (*by, commits::WRITERS)]) {
             let test = CommitTest { by, writers, block: commits::BLOCK };
             measured.push((test, Vec::new()));

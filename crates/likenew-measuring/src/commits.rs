@@ -18,6 +18,8 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of a write where nobody says otherwise: a page of PostgreSQL.
 pub const BLOCK: u32 = 8 << 10;
+/// Commits of a pass at most: enough for its p99.9, and 40 MiB at 8 KiB.
+pub const COMMITS_MAX: u64 = 5000;
 /// Writers of a group commit where nobody says otherwise.
 pub const WRITERS: u32 = 8;
 

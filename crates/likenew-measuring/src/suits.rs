@@ -24,7 +24,7 @@ use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use serde::{Deserialize, Serialize};
 
-use crate::commits::{CommitBy, CommitTest, Commits, WRITERS};
+use crate::commits::{COMMITS_MAX, CommitBy, CommitTest, Commits, WRITERS};
 use needs::Need;
 pub use needs::Use;
 pub use wording::DESCRIPTOR;
@@ -84,8 +84,6 @@ impl Options for SuitsOptions {
 const SPAN_MIN: u64 = 8 << 20;
 /// Bytes of a write.
 const BLOCKS: RangeInclusive<u64> = 512..=1 << 20;
-/// Commits of a pass at most: enough for its p99.9, and 40 MiB at 8 KiB.
-const COMMITS_MAX: u64 = 5000;
 /// A flush of a drive whose cache is volatile that is over sooner has not waited for any medium: a program of flash takes some 200 µs
 /// and more (catalog/*.toml), and no flash is programmed in the time of a command. Chosen: a tenth of that, and a few commands.
 const COSTS_NOTHING: Nanos = Nanos::from_micros(20);

@@ -228,9 +228,10 @@ const END_SHARE: usize = 10;
 /// A faster start of a larger share of the drive is no cache. Chosen: cells of four bits that hold one are a quarter of it, those of
 /// three a third, and there is a margin.
 const CACHE_SHARE_MAX: f64 = 0.45;
-/// Whether so many bytes that were written faster than the rest can have gone into a cache.
+/// Whether so many bytes that were written faster than the rest can have gone into a cache of flash; a disk is faster on its outer tracks.
 fn may_be_cache(fast_bytes: u64, evidence: &Evidence) -> bool {
-    fast_bytes as f64 <= CACHE_SHARE_MAX * evidence.geometry.capacity as f64
+    let is_part = fast_bytes as f64 <= CACHE_SHARE_MAX * evidence.geometry.capacity as f64;
+    is_part && !evidence.identity.rotates()
 }
 
 /// The offset from which a pass may have written behind a full cache: it fills somewhere in the last of the fast parts.

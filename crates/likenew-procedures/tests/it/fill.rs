@@ -1,6 +1,7 @@
 //! Answers of fill on lists of speeds with a known pattern.
 
 use crate::support::{SpeedPattern, evidence, play, segment, steady};
+use likenew_core::drive::Identity;
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{Outcome, Sample};
 use likenew_core::procedure::{Procedure as _, Step};
@@ -87,6 +88,12 @@ fn a_cache_at_the_start_is_named_with_its_size_and_no_problem() {
     // Of most of a drive it is no cache.
     let long = self::findings(400, |file| steady(scatter(file) * if file < 300 { 550e6 } else { 420e6 }));
     assert_eq!(standing(&long, "write_speed", " MB/s for the first 18.8 GiB, then 4"), Some(Standing::Info));
+    // Nor is the fast start of a disk, which has none.
+    let mut disk = evidence(400 * 64 * MIB, true);
+    let (name, value) = Identity::ROTATES;
+    disk.identity.facts.push((name.to_owned(), value.to_owned()));
+    let disk = play(&fill(400), disk, |file, _| steady(speed(file)));
+    assert_eq!(standing(&disk, "write_speed", " MB/s for the first 768 MiB, then 42"), Some(Standing::Info));
     // The chart is over bytes, and a part stands at its end.
     let points = &findings.series["files"].lines[0].points;
     assert_eq!(points[0][0], (64 * MIB) as f64);
