@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use crate::serve::server::until;
-use crate::support::{Sandbox, names};
+use crate::support::{Program, Sandbox, names};
 
 /// An ext4 of 256 MiB, mounted for as long as this lives.
 pub(crate) struct Ext4 {
@@ -183,7 +183,7 @@ fn own_files_on_a_file_system_that_turns_read_only_are_reported_at_the_end() {
     let scratch = ext4.point.join("likenew-scratch");
     let slow = ["--op", "write", "--span", "16MiB", "--passes", "1", "--time", "3s"];
     let mut command = sandbox.command(&[&["bench", ext4.path()], &slow[..]].concat());
-    let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = Program::of(command.stdout(Stdio::null()).stderr(Stdio::piped()));
     until("it writes", || scratch.join("00000.likenew").exists());
     std::fs::write(fails, "a test").unwrap();
     let output = child.wait_with_output().unwrap();

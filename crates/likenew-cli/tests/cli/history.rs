@@ -49,16 +49,12 @@ fn an_interrupted_check_is_no_baseline_and_no_check_of_the_history() {
 #[test]
 fn what_ctrl_c_ends_is_kept_as_interrupted() {
     let sandbox = Sandbox::new();
-    let mut running =
-        sandbox.command(&["bench", ".", "--span", "64MiB", "--time", "60s", "--reserve", "1MiB"]);
-    let child =
-        running.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null()).spawn().unwrap();
+    let mut child = sandbox.start(&["bench", ".", "--span", "64MiB", "--time", "60s", "--reserve", "1MiB"]);
     while sandbox.runs().is_empty() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let pid = rustix::process::Pid::from_child(&child);
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-    let mut child = child;
     assert_eq!(child.wait().unwrap().code(), Some(130));
     let run = sandbox.runs().pop().unwrap();
     let findings: Value = serde_json::from_slice(&fs::read(run.join("findings.json")).unwrap()).unwrap();

@@ -4,11 +4,11 @@
 use std::fs::File;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::filesystem::system;
-use crate::support::{CommandOutput, Sandbox};
+use crate::support::{CommandOutput, Program, Sandbox};
 
 /// Ten minutes, which no test waits for.
 const REST: &str = r#"
@@ -66,9 +66,9 @@ impl Memory {
     }
 
     /// A run that waits for the lock, its message, and the rest of its output.
-    fn waits(&self, arguments: &[&str]) -> (Child, String, BufReader<ChildStderr>) {
+    fn waits(&self, arguments: &[&str]) -> (Program, String, BufReader<ChildStderr>) {
         let mut command = self.command(arguments);
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = Program::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
         let (mut line, mut stderr) = (String::new(), BufReader::new(child.stderr.take().unwrap()));
         stderr.read_line(&mut line).unwrap();
         assert!(line.starts_with("Waiting for another run"), "{line}");
@@ -80,7 +80,7 @@ impl Memory {
         let plan = self.sandbox.work().join("rest.toml");
         std::fs::write(plan, REST).unwrap();
         let mut command = self.command(&["run", "rest.toml", "--reserve", "1MiB"]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let child = Program::of(command.stdout(Stdio::null()).stderr(Stdio::null()));
         let (long, started_at) = (Long(child), Instant::now());
         while !self.sandbox.work().join("folder/likenew-scratch").exists() {
             assert!(started_at.elapsed() < Duration::from_secs(60), "it does not begin");
@@ -102,20 +102,12 @@ impl Drop for Memory {
     }
 }
 
-/// Ends with this, however the test ends.
-struct Long(Child);
+struct Long(Program);
 
 impl Long {
     fn stop(mut self) {
         system("kill", &["-INT", &self.0.id().to_string()]);
         assert_eq!(self.0.wait().unwrap().code(), Some(130));
-    }
-}
-
-impl Drop for Long {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
     }
 }
 

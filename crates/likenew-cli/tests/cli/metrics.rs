@@ -5,13 +5,13 @@ use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::history::{change_findings, times_reads};
-use crate::support::{Sandbox, names};
+use crate::support::{Program, Sandbox, names};
 use crate::web_server::WebServer;
 
 /// Nothing here takes longer, also on a machine that is busy.
@@ -65,15 +65,8 @@ fn promtool(arguments: &[&str], input: &str) {
 
 /// A server of another project on a free port of the loopback interface, for as long as this lives.
 struct Daemon {
-    child: Child,
+    _child: Program,
     host: String,
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 impl Daemon {
@@ -83,8 +76,8 @@ impl Daemon {
         let host = free.local_addr().unwrap().to_string();
         drop(free);
         command.arg(format!("--web.listen-address={host}"));
-        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        let server = Self { child, host };
+        let child = Program::of(command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()));
+        let server = Self { _child: child, host };
         wait_for(|| server.get(path).filter(|answer| answer.starts_with("HTTP/1.0 200")));
         server
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::support::{Sandbox, names};
+use crate::support::{Program, Sandbox, names};
 
 const QUICK: [&str; 8] = ["--span", "16MiB", "--passes", "1", "--time", "100ms", "--reserve", "64MiB"];
 
@@ -49,11 +49,11 @@ fn sixteen_threads_measure_one_folder() {
 }
 
 /// Starts a long fill and waits until it has written something.
-fn start_filling(sandbox: &Sandbox) -> std::process::Child {
+fn start_filling(sandbox: &Sandbox) -> Program {
     start_filling_in(sandbox, &sandbox.work())
 }
 
-fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> std::process::Child {
+fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> Program {
     let child = sandbox.start(&[
         "fill",
         folder.to_str().unwrap(),

@@ -5,20 +5,19 @@ use std::io::Read as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::filesystem::Ext4;
-use crate::support::Sandbox;
+use crate::support::{Program, Sandbox};
 
 /// A running recorder, and its output before it began.
-struct Recorder(Child, String);
+struct Recorder(Program, String);
 
 impl Recorder {
     /// `None` if recording is not possible, with a message.
     fn start(sandbox: &Sandbox, arguments: &[&str]) -> Option<Self> {
-        let mut child =
-            sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = Program::of(sandbox.command(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()));
         let mut message = Vec::new();
         let mut stderr = child.stderr.take().unwrap();
         while !String::from_utf8_lossy(&message).contains("buffers take") {

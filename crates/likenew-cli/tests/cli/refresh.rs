@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use crate::serve::mounted::{Attached, Mounted};
+use crate::serve::mounted::{Attached, Mount, Mounted};
 use crate::serve::server::{Serving, until};
 use crate::serve::{noise, system};
 use crate::support::Sandbox;
@@ -120,15 +120,6 @@ impl Drop for Partitions<'_> {
     }
 }
 
-/// A mount, unmounted whatever happens.
-struct Mount<'a>(&'a Path);
-
-impl Drop for Mount<'_> {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.0).status();
-    }
-}
-
 #[test]
 fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
     let sandbox = Sandbox::new();
@@ -151,7 +142,7 @@ fn what_no_partition_covers_is_given_up_below_a_folder_and_partitions_stay() {
     let point = sandbox.work().join("mnt");
     fs::create_dir(&point).unwrap();
     system("mount", &[&first, point.to_str().unwrap()]);
-    let mount = Mount(&point);
+    let mount = Mount(point.clone());
     fs::write(point.join("photo"), &content[..5_000_000]).unwrap();
     let id = image.to_str().unwrap();
     let asked = [
@@ -196,7 +187,7 @@ fn a_file_system_is_whole_after_its_device_was_rewritten_and_killed() {
     let point = sandbox.work().join("mnt");
     fs::create_dir(&point).unwrap();
     system("mount", &[&device.0, point.to_str().unwrap()]);
-    let mount = Mount(&point);
+    let mount = Mount(point.clone());
     for (index, part) in noise(90 * MIB).chunks(9_999_999).enumerate() {
         fs::write(point.join(format!("{index}.jpg")), part).unwrap();
     }

@@ -2,6 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
@@ -76,8 +78,45 @@ impl Sandbox {
         CommandOutput::of(&mut self.command(arguments))
     }
 
-    pub(crate) fn start(&self, arguments: &[&str]) -> Child {
-        self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    pub(crate) fn start(&self, arguments: &[&str]) -> Program {
+        Program::of(self.command(arguments).stdout(Stdio::null()).stderr(Stdio::null()))
+    }
+}
+
+/// A program that runs beside the test and ends with it, also when the test fails: one that goes on in a file system keeps it
+/// from being unmounted.
+pub(crate) struct Program(Option<Child>);
+
+impl Program {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        Self(Some(command.spawn().unwrap()))
+    }
+
+    /// All that it says until it has ended.
+    pub(crate) fn wait_with_output(mut self) -> io::Result<Output> {
+        self.0.take().expect("it is taken once").wait_with_output()
+    }
+}
+
+impl Deref for Program {
+    type Target = Child;
+
+    fn deref(&self) -> &Child {
+        self.0.as_ref().expect("it is taken only with the whole")
+    }
+}
+
+impl DerefMut for Program {
+    fn deref_mut(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is taken only with the whole")
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        let Some(child) = &mut self.0 else { return };
+        let _ = child.kill();
+        let _ = child.wait();
     }
 }
 
@@ -90,7 +129,7 @@ impl CommandOutput {
     }
 
     /// The result of a child after it has ended.
-    pub(crate) fn after(child: Child) -> Self {
+    pub(crate) fn after(child: Program) -> Self {
         Self(child.wait_with_output().unwrap())
     }
 

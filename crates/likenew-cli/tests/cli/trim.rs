@@ -3,11 +3,12 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::serve::mounted::{Attached, Fuse, Mount};
 use crate::support::{CommandOutput, Sandbox, names};
 
 const QUICK: [&str; 9] =
@@ -15,10 +16,10 @@ const QUICK: [&str; 9] =
 
 /// A file system on a loop device, mounted for as long as this lives.
 struct Mounted {
-    device: String,
-    point: PathBuf,
-    server: Option<Child>,
-    served: Option<PathBuf>,
+    // Dropped in this order.
+    point: Mount,
+    device: Option<Attached>,
+    server: Option<Fuse>,
 }
 
 /// The layer below a file system.
@@ -49,21 +50,15 @@ impl Mounted {
         let (image, point) = (sandbox.work().join("image"), sandbox.work().join("mnt"));
         fs::create_dir(&point).unwrap();
         fs::File::create(&image).unwrap().set_len(320 << 20).unwrap();
-        let mut mounted = Self { device: String::new(), point, server: None, served: None };
+        let mut mounted = Self { point: Mount(point), device: None, server: None };
         let file = if served { mounted.serve(sandbox, below) } else { image };
-        let file = file.to_str().unwrap();
-        let device = Command::new("losetup").args(["--find", "--show", file]).output().unwrap();
-        if !device.status.success() {
-            eprintln!("no loop device: {}", String::from_utf8_lossy(&device.stderr));
-            return None;
-        }
-        mounted.device = String::from_utf8(device.stdout).unwrap().trim().to_owned();
+        mounted.device = Some(Attached::to(&file)?);
         // No TRIM from mkfs, because TRIM is under test. Blocks of one page, because a punch elsewhere zeroes
         // parts of pages.
         let flags: &[&str] =
             if kind == "ext4" { &["-q", "-F", "-b", "4096", "-E", "nodiscard"] } else { &["-q", "-f", "-K"] };
-        system(&mkfs, &[flags, &[&mounted.device]].concat());
-        system("mount", &["-o", options, &mounted.device, mounted.path()]);
+        system(&mkfs, &[flags, &[mounted.device()]].concat());
+        system("mount", &["-o", options, mounted.device(), mounted.path()]);
         Some(mounted)
     }
 
@@ -88,15 +83,14 @@ impl Mounted {
             "trim=exit 0".to_owned(),
             filter.to_owned(),
         ];
-        let server = Command::new("nbdfuse")
+        let mut server = Command::new("nbdfuse");
+        server
             .arg(&file)
             .args(["--command", "nbdkit", "-s", "eval"])
             .args(scripts)
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        (self.server, self.served) = (Some(server), Some(file.clone()));
+            .stdout(Stdio::null());
+        self.server = Some(Fuse::start(&mut server, &file));
         let begun = Instant::now();
         while fs::metadata(&file).map_or(0, |metadata| metadata.len()) == 0 {
             assert!(begun.elapsed() < Duration::from_secs(60), "nbdfuse serves nothing");
@@ -106,24 +100,15 @@ impl Mounted {
     }
 
     fn path(&self) -> &str {
-        self.point.to_str().unwrap()
+        self.point.0.to_str().unwrap()
+    }
+
+    fn device(&self) -> &str {
+        &self.device.as_ref().expect("it is attached").0
     }
 
     fn trim(&self, sandbox: &Sandbox, more: &[&str]) -> CommandOutput {
         sandbox.run(&[&["trim", self.path(), "--json", "-"], &QUICK[..], more].concat())
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.point).status();
-        if !self.device.is_empty() {
-            let _ = Command::new("losetup").arg(format!("--detach={}", self.device)).status();
-        }
-        if let (Some(server), Some(served)) = (&mut self.server, &self.served) {
-            let _ = Command::new("fusermount3").arg("-u").arg(served).status();
-            let _ = server.wait();
-        }
     }
 }
 
@@ -178,7 +163,7 @@ fn a_file_system_that_is_asked_to_trims_what_was_ours_and_nothing_else() {
         assert!(document["answers"].to_string().contains("mounted without discard"), "{document:#}");
         assert_eq!(document["bytes_written"], 8 << 20);
         let left: Vec<String> =
-            names(&mounted.point).into_iter().filter(|name| name != "lost+found").collect();
+            names(&mounted.point.0).into_iter().filter(|name| name != "lost+found").collect();
         assert_eq!(left, Vec::<String>::new());
         // How much of the free extent around it the file system adds is up to it.
         says(&document, "sending", "accepted");
@@ -245,7 +230,7 @@ fn what_takes_discards_and_drops_them_stays_silent() {
 fn what_cannot_punch_holes_is_found_out_by_trying() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Deaf) else { return };
-    let name = mounted.device.trim_start_matches("/dev/").to_owned();
+    let name = mounted.device().trim_start_matches("/dev/").to_owned();
     // The loop device learns from the first TRIM that its file does not support hole punching, and the file
     // system reports success.
     let document = mounted.trim(&sandbox, &[]).code(10).json();
@@ -276,7 +261,7 @@ fn btrfs_and_memory_are_refused_with_what_to_do_instead() {
 fn a_device_is_only_inspected() {
     let sandbox = Sandbox::new();
     let Some(mounted) = Mounted::new(&sandbox, "ext4", "rw", &Below::Image) else { return };
-    let document = sandbox.run(&["trim", &mounted.device, "--json", "-"]).code(0).json();
+    let document = sandbox.run(&["trim", mounted.device(), "--json", "-"]).code(0).json();
     assert_eq!(document["bytes_written"], 0);
     says(&document, "capability", "queue/discard_max_bytes");
     assert!(document["answers"].to_string().contains("give it a folder on it"));

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::filesystem::{Ext4, system};
 use crate::serve::are_there;
+use crate::serve::mounted::Fuse;
 use crate::serve::mounted::Mounted;
 use crate::serve::server::Serving;
 use crate::support::{Sandbox, names};
@@ -169,7 +170,7 @@ fn a_killed_verification_of_a_folder_goes_on_without_false_alarm() {
 
 /// A file of 64 MiB whose upper half is its lower half: nbdkit behind FUSE.
 struct Wrapped {
-    server: Child,
+    _server: Fuse,
     folder: PathBuf,
 }
 
@@ -186,15 +187,14 @@ impl Wrapped {
         let image = image.display();
         let at =
             "$(( $4 % 33554432 )) iflag=skip_bytes,count_bytes oflag=seek_bytes count=$3 bs=64k status=none";
-        let server = Command::new("nbdfuse")
+        let mut server = Command::new("nbdfuse");
+        server
             .arg(&folder)
             .args(["--command", "nbdkit", "-s", "eval", "get_size=echo 67108864", "can_write=exit 0"])
             .arg(format!("pread=dd if={image} skip={at}"))
             .arg(format!("pwrite=dd of={image} conv=notrunc iflag=fullblock seek={at}"))
-            .stdin(Stdio::null())
-            .spawn()
-            .unwrap();
-        let wrapped = Self { server, folder };
+            .stdin(Stdio::null());
+        let wrapped = Self { _server: Fuse::start(&mut server, &folder), folder };
         let begun = Instant::now();
         while !wrapped.file().exists() {
             assert!(begun.elapsed() < Duration::from_secs(20), "nbdfuse does not come up");
@@ -205,13 +205,6 @@ impl Wrapped {
 
     fn file(&self) -> PathBuf {
         self.folder.join("nbd")
-    }
-}
-
-impl Drop for Wrapped {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.folder).status();
-        let _ = self.server.wait();
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::support::{Sandbox, names, program};
+use crate::support::{Program, Sandbox, names, program};
 
 /// A loop device over a file of 64 MiB in the sandbox, for as long as this lives.
 struct Loop(String);
@@ -74,7 +74,7 @@ fn what_is_counted_is_what_was_done() {
     let sandbox = Sandbox::new();
     let Some(device) = Loop::attach(&sandbox) else { return };
     let arguments = ["watch", &device.0, "--json", "-", "--interval", "50ms", "--time", "60s"];
-    let mut watching = sandbox.command(&arguments).stdout(Stdio::piped()).spawn().unwrap();
+    let mut watching = Program::of(sandbox.command(&arguments).stdout(Stdio::piped()));
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
     // It counts from its first line on.
     let first: Value = serde_json::from_str(&lines.next().unwrap().unwrap()).unwrap();
@@ -147,12 +147,8 @@ fn what_cannot_be_watched_is_refused_in_words() {
 fn without_a_terminal_intervals_are_tables() {
     let sandbox = Sandbox::new();
     // Run until the second table: on a busy machine a short time holds only one interval.
-    let mut watching = sandbox
-        .command(&["watch", "--interval", "20ms", "--time", "60s"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = sandbox.command(&["watch", "--interval", "20ms", "--time", "60s"]);
+    let mut watching = Program::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
     let mut lines = BufReader::new(watching.stdout.take().unwrap()).lines();
     let mut table_count = 0;
     while table_count < 2 {
@@ -171,11 +167,8 @@ fn without_a_terminal_intervals_are_tables() {
 #[test]
 fn a_reader_that_has_seen_enough_ends_the_watch() {
     let sandbox = Sandbox::new();
-    let mut watching = sandbox
-        .command(&["watch", "--all", "--interval", "10ms", "--json", "-"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut command = sandbox.command(&["watch", "--all", "--interval", "10ms", "--json", "-"]);
+    let mut watching = Program::of(command.stdout(Stdio::piped()));
     drop(watching.stdout.take());
     assert_eq!(watching.wait().unwrap().code(), Some(0));
 }

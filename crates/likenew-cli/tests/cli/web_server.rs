@@ -2,28 +2,21 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
-use crate::support::Sandbox;
+use crate::support::{Program, Sandbox};
 
 /// Nothing here takes longer, also on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct WebServer {
-    child: Child,
+    _child: Program,
     pub(crate) host: String,
     pub(crate) secret: String,
-}
-
-impl Drop for WebServer {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
 }
 
 pub(crate) struct Response {
@@ -42,16 +35,12 @@ impl Response {
 
 impl WebServer {
     pub(crate) fn start(sandbox: &Sandbox) -> Self {
-        let mut child = sandbox
-            .command(&["serve", "--listen", "127.0.0.1:0"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+        let mut command = sandbox.command(&["serve", "--listen", "127.0.0.1:0"]);
+        let mut child = Program::of(command.stdout(Stdio::piped()).stderr(Stdio::inherit()));
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let (host, secret) = line.trim().strip_prefix("Open http://").unwrap().split_once("/#").unwrap();
-        Self { child, host: host.to_owned(), secret: secret.to_owned() }
+        Self { _child: child, host: host.to_owned(), secret: secret.to_owned() }
     }
 
     fn connect(&self) -> TcpStream {

@@ -6,8 +6,10 @@ use std::io::Write as _;
 use super::overwrite::{EXT4, OVERWRITE};
 use super::owner_files::FolderState;
 use super::run::{APART, SCRATCH, begin, data};
+use crate::serve::mounted::Mount;
 use crate::serve::server::until;
 use crate::serve::{noise, system};
+use crate::support::Program;
 
 #[test]
 fn another_program_that_fills_the_disk_ends_a_run_and_loses_nothing() {
@@ -18,7 +20,7 @@ fn another_program_that_fills_the_disk_ends_a_run_and_loses_nothing() {
     let out = sandbox.work().join("output");
     let output = File::create(&out).unwrap();
     let mut command = sandbox.command(&[&["recondition", point.to_str().unwrap()][..], &OVERWRITE].concat());
-    let mut child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+    let mut child = Program::of(command.stdout(output.try_clone().unwrap()).stderr(output));
     until("it writes", || fs::read_dir(point.join(SCRATCH)).is_ok_and(|entries| entries.count() > 1));
     let (part, mut filled) = (noise(1 << 20), File::create(point.join("meanwhile/filled")).unwrap());
     let mut bytes = 0;
@@ -53,13 +55,7 @@ fn a_run_that_cannot_be_kept_any_more_ends_and_leaves_nothing() {
     let archive = data(&sandbox);
     fs::create_dir(&archive).unwrap();
     system("mount", &["-t", "tmpfs", "-o", "size=256k", "likenew-test", archive.to_str().unwrap()]);
-    struct Unmounted(std::path::PathBuf);
-    impl Drop for Unmounted {
-        fn drop(&mut self) {
-            let _ = std::process::Command::new("umount").arg(&self.0).status();
-        }
-    }
-    let archive = Unmounted(archive);
+    let archive = Mount(archive);
     for room in [0usize, 8 << 10, 24 << 10] {
         let _ = fs::remove_dir_all(archive.0.join("likenew"));
         fs::write(archive.0.join("full"), vec![1; (256 << 10) - room]).unwrap();

@@ -13,13 +13,15 @@ use super::owner_files::{self, FolderState, OLD};
 use super::recorder::{Past, Recorder};
 use crate::serve::mounted::Mounted;
 use crate::serve::{noise, system};
-use crate::support::Sandbox;
+use crate::support::{Program, Sandbox};
 
 /// What the owner writes while it runs, and our own scratch.
 pub(crate) const APART: [&str; 2] = [MEANWHILE, SCRATCH];
 pub(crate) const SCRATCH: &str = "likenew-scratch";
 const MEANWHILE: &str = "meanwhile";
 const MEANWHILE_MAX: usize = 120;
+/// Copies of the archive that are kept, evenly over the run: a run of minutes is copied thousands of times.
+const ARCHIVES_MAX: usize = 96;
 
 /// A file system, and who makes and checks it.
 pub(crate) struct FileSystem {
@@ -153,9 +155,10 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun>
     let all = [&["recondition", point.to_str().unwrap()][..], arguments].concat();
     let mut command = sandbox.command(&all);
     let output = File::create(&out).unwrap();
-    let mut child = command.stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
-    let (mut meanwhile, mut archives) = (Vec::<Durable>::new(), Vec::new());
-    let status = loop {
+    let mut child = Program::of(command.stdout(output.try_clone().unwrap()).stderr(output));
+    let (mut meanwhile, mut archives) = (Vec::<Durable>::new(), Vec::<(usize, PathBuf)>::new());
+    let mut every = 1;
+    let status = (0..).find_map(|look: usize| {
         let number = meanwhile.len();
         if number < MEANWHILE_MAX {
             let name = format!("{MEANWHILE}/{number}");
@@ -166,16 +169,25 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun>
             File::open(path.parent().unwrap()).unwrap().sync_all().unwrap();
             meanwhile.push(Durable { name, bytes, position: recorder.recording.position() });
         }
-        // First the position, so that nothing is kept that was not measured by then.
-        let (position, archive) =
-            (recorder.recording.position(), sandbox.work().join(format!("a{}", archives.len())));
-        copy(&data(&sandbox), &archive);
-        archives.push((position, archive));
-        if let Some(status) = child.try_wait().unwrap() {
-            break status;
+        if look.is_multiple_of(every) {
+            // First the position, so that nothing is kept that was not measured by then.
+            let (position, archive) =
+                (recorder.recording.position(), sandbox.work().join(format!("a{look}")));
+            copy(&data(&sandbox), &archive);
+            archives.push((position, archive));
+        }
+        if archives.len() > ARCHIVES_MAX {
+            every *= 2;
+            let mut number = 0;
+            archives.retain(|(_, archive)| {
+                number += 1;
+                number % 2 == 1 || fs::remove_dir_all(archive).is_err()
+            });
         }
         std::thread::sleep(Duration::from_millis(25));
-    };
+        child.try_wait().unwrap()
+    });
+    let status = status.expect("it ends");
     let message = fs::read_to_string(out).unwrap();
     assert!(matches!(status.code(), Some(0 | 10)), "{status}: {message}");
     let past = recorder.recording.end();

@@ -2,11 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::process::Command;
 
 use super::server::{Serving, until};
 use super::{are_there, system};
-use crate::support::Sandbox;
+use crate::support::{Program, Sandbox};
 
 /// A loop device over a file, detached whatever happens.
 pub(crate) struct Attached(pub(crate) String);
@@ -37,6 +37,32 @@ impl Drop for Attached {
     }
 }
 
+/// A mounted file system, unmounted whatever happens.
+pub(crate) struct Mount(pub(crate) PathBuf);
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        let succeeds = |options: &[&str]| {
+            let output = Command::new("umount").args(options).arg(&self.0).output();
+            output.is_ok_and(|output| output.status.success())
+        };
+        // Where somebody still has a file open, it is gone as soon as they have closed it.
+        let _ = succeeds(&[]) || succeeds(&["--lazy"]);
+    }
+}
+
+/// A file or folder that a program serves by FUSE, and the program.
+pub(crate) struct Fuse {
+    _place: Mount,
+    _program: Program,
+}
+
+impl Fuse {
+    pub(crate) fn start(command: &mut Command, place: &Path) -> Self {
+        Self { _place: Mount(place.to_owned()), _program: Program::of(command) }
+    }
+}
+
 /// Makes an ext4 without lazy initialization.
 pub(crate) const MAKE_EXT4: [&str; 5] =
     ["mkfs.ext4", "-q", "-F", "-E", "nodiscard,lazy_itable_init=0,lazy_journal_init=0"];
@@ -44,9 +70,10 @@ pub(crate) const MAKE_EXT4: [&str; 5] =
 /// Everything below a mounted file system, removed whatever happens.
 #[derive(Default)]
 pub(crate) struct Mounted {
-    fuse: Option<(Child, PathBuf)>,
+    // Dropped in this order.
+    point: Option<Mount>,
     device: Option<Attached>,
-    point: Option<PathBuf>,
+    fuse: Option<Fuse>,
 }
 
 impl Mounted {
@@ -68,7 +95,7 @@ impl Mounted {
         let point = sandbox.work().join("mnt");
         fs::create_dir(&point).unwrap();
         system("mount", &[device, point.to_str().unwrap()]);
-        mounted.point = Some(point);
+        mounted.point = Some(Mount(point));
         Some(mounted)
     }
 
@@ -83,8 +110,7 @@ impl Mounted {
         let mut mounted = Self::default();
         let file = sandbox.work().join("drive");
         fs::write(&file, "").unwrap();
-        let fuse = Command::new("nbdfuse").arg(&file).arg(uri).spawn().unwrap();
-        mounted.fuse = Some((fuse, file.clone()));
+        mounted.fuse = Some(Fuse::start(Command::new("nbdfuse").arg(&file).arg(uri), &file));
         until("nbdfuse serves it", || fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
         mounted.device = Some(Attached::with(&file, settings)?);
         Some(mounted)
@@ -97,19 +123,6 @@ impl Mounted {
 
     /// Its mount point.
     pub(crate) fn point(&self) -> &Path {
-        self.point.as_deref().expect("it is mounted")
-    }
-}
-
-impl Drop for Mounted {
-    fn drop(&mut self) {
-        if let Some(point) = &self.point {
-            let _ = Command::new("umount").arg(point).status();
-        }
-        drop(self.device.take());
-        if let Some((fuse, file)) = &mut self.fuse {
-            let _ = Command::new("fusermount3").arg("-u").arg(&*file).status();
-            let _ = fuse.wait();
-        }
+        &self.point.as_ref().expect("it is mounted").0
     }
 }

@@ -3,16 +3,15 @@
 use std::fs;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::Sandbox;
+use crate::support::{Program, Sandbox};
 
 /// A server, killed if a test fails.
 pub(crate) struct Serving {
-    child: Child,
+    child: Program,
     pub(crate) uri: String,
     pub(crate) socket: PathBuf,
     out: PathBuf,
@@ -43,7 +42,7 @@ impl Serving {
         arguments.extend(settings);
         let mut command = sandbox.command(&arguments);
         command.stdout(fs::File::create(&out).unwrap()).stderr(fs::File::create(&err).unwrap());
-        let mut child = command.spawn().unwrap();
+        let mut child = Program::of(&mut command);
         let mut uri = String::new();
         until("the server tells its URI", || {
             let message = fs::read_to_string(&out).unwrap();
@@ -84,13 +83,6 @@ impl Serving {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
         assert!(self.socket.exists());
-    }
-}
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
