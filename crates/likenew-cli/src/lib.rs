@@ -22,6 +22,7 @@ mod manual;
 mod measure;
 mod output;
 mod output_file;
+mod pasted;
 mod picture_file;
 mod plan_file;
 mod printed;

@@ -13,7 +13,7 @@ use likenew_procedures::check::{MeasuredOption, Metric};
 use likenew_real::facts::reported::{PrintedText, reported};
 
 use crate::exit::{Failure, Result};
-use crate::wording;
+use crate::{pasted, wording};
 
 /// Facts of another machine, and speeds that were measured there.
 #[derive(Clone, Debug)]
@@ -109,25 +109,14 @@ fn add_folder(folder: &Path, depth: usize, texts: &mut Vec<PrintedText>) -> Resu
     Ok(())
 }
 
-/// A file as text, unpacked; PowerShell writes units of 16 bits.
+/// A file as the text that a program printed, unpacked.
 pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
-    const BYTE_ORDER: [u8; 2] = [0xff, 0xfe];
     let text = || {
         let stream: Box<dyn Read + Send> = match path == Path::new("-") {
             true => Box::new(io::stdin()),
             false => Box::new(input::open(path, kind)?),
         };
-        let bytes = input::read_stream(likenew_trace::decompress(stream)?.0, kind)?;
-        let units = bytes.strip_prefix(&BYTE_ORDER).filter(|units| !units.is_empty());
-        let units = units.map(|all| all.chunks_exact(2).map(|unit| u16::from_le_bytes([unit[0], unit[1]])));
-        match units.map(|units| String::from_utf16(&units.collect::<Vec<_>>())) {
-            Some(Ok(text)) => Ok(text),
-            // Names that a drive gives itself may be anything.
-            _ if kind == input::OUTPUT && !bytes.contains(&0) => {
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
-            }
-            _ => input::text(bytes),
-        }
+        pasted::text(input::read_stream(likenew_trace::decompress(stream)?.0, kind)?, kind)
     };
     text().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
 }

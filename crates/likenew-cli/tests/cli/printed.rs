@@ -84,3 +84,85 @@ fn a_setting_that_costs_speed_comes_with_its_commands_and_a_usual_one_with_nothi
     assert_eq!(undo, "echo 16 | tee /sys/block/sda/queue/read_ahead_kb");
     assert_eq!(of("mq-deadline", 128), [serde_json::Value::Null; 0]);
 }
+
+/// Ways in which people pass on what a program printed.
+fn passed_on(text: &str) -> Vec<(&'static str, Vec<u8>)> {
+    let each = |of: &dyn Fn(&str) -> String| text.lines().map(of).collect::<String>().into_bytes();
+    let units = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect()
+    };
+    vec![
+        ("quoted", each(&|line| format!("> {line}\n"))),
+        (
+            "quoted twice, with empty lines bare",
+            each(&|line| format!(">> {line}").trim_end().to_owned() + "\n"),
+        ),
+        (
+            "a block of Markdown",
+            [b"It is slow:\n\n".to_vec(), each(&|line| format!("    {line}\n"))].concat(),
+        ),
+        ("tabs", each(&|line| format!("\t{line}\n"))),
+        ("fenced", format!("It is slow:\n```text\n{text}\n```\nThanks!\n").into_bytes()),
+        ("tags", format!("[code]{text}[/code]\n").into_bytes()),
+        ("a page", format!("<pre><code>{text}</code></pre>\n").into_bytes()),
+        ("a terminal's colors", each(&|line| format!("\x1b[1;32m{line}\x1b[0m\x1b[K\n"))),
+        ("Windows", text.replace('\n', "\r\n").into_bytes()),
+        ("returns alone", text.replace('\n', "\r").into_bytes()),
+        ("UTF-8 with a mark", format!("\u{feff}{text}").into_bytes()),
+        ("UTF-16", units(u16::to_le_bytes)),
+        ("UTF-16, the other way round", units(u16::to_be_bytes)),
+        ("spaces of a page", text.replace("  ", "\u{a0} ").into_bytes()),
+    ]
+}
+
+#[test]
+fn an_output_says_the_same_however_it_was_passed_on() {
+    let sandbox = Sandbox::new();
+    let file = sandbox.work().join("pasted.txt");
+    let reports =
+        fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../likenew-real/tests/reports")).unwrap();
+    let mut texts: Vec<(String, String)> = reports
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|of| of == "txt"))
+        .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap()))
+        .collect();
+    texts.sort();
+    texts.truncate(3);
+    texts.push(("question".to_owned(), QUESTION.to_owned()));
+    for (name, text) in texts {
+        let facts = |bytes: &[u8]| {
+            fs::write(&file, bytes).unwrap();
+            let ran = sandbox.run(&["facts", "--from", "pasted.txt", "--no-archive", "--json", "-"]);
+            let mut document = ran.json();
+            // Lines before it move it.
+            document["answers"].as_array_mut().unwrap().retain(|of| of["id"] != "read_from");
+            (document["answers"].clone(), document["tables"]["facts"].clone())
+        };
+        let plain = facts(text.as_bytes());
+        for (way, bytes) in passed_on(&text) {
+            assert_eq!(facts(&bytes), plain, "{name}, {way}");
+        }
+    }
+}
+
+#[test]
+fn a_result_compares_the_same_however_it_was_passed_on() {
+    let sandbox = Sandbox::new();
+    let samples = [
+        FIO.to_owned(),
+        include_str!("../../../likenew-fio/tests/samples/normal.txt").to_owned(),
+        include_str!("../../../../docs/howto/did-it-help.in/before.txt").to_owned(),
+    ];
+    for text in samples {
+        let against = |bytes: &[u8]| {
+            fs::write(sandbox.work().join("a.txt"), &text).unwrap();
+            fs::write(sandbox.work().join("b.txt"), bytes).unwrap();
+            let ran = sandbox.run(&["compare", "a.txt", "b.txt", "--json", "-"]);
+            ran.json()["tables"].clone()
+        };
+        let plain = against(text.as_bytes());
+        for (way, bytes) in passed_on(&text) {
+            assert_eq!(against(&bytes), plain, "{way}");
+        }
+    }
+}

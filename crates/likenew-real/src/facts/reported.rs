@@ -395,8 +395,18 @@ impl<'a> Reading<'a> {
             let (one, other) = (known.serial.as_ref()?, mark.serial.as_ref()?);
             Some(one.trim() == other.trim())
         };
+        // One name stands for two models where texts of two machines are read; two programs may call one drive differently.
+        let is_other_model = |drive: &Drive, known: &KnownBy| {
+            let models = drive.identity.model.value().zip(mark.model.as_ref());
+            known.outputs.contains(&self.program)
+                && models.is_some_and(|(of, model)| !is_same_model(of, model))
+        };
         let named = mark.name.as_ref().and_then(|name| {
-            all().find(|(_, (drive, known))| is_same_name(&drive.name, name) && serials(known) != Some(false))
+            all().find(|(_, (drive, known))| {
+                is_same_name(&drive.name, name)
+                    && serials(known) != Some(false)
+                    && !is_other_model(drive, known)
+            })
         });
         let numbered = || all().find(|(_, (_, known))| serials(known) == Some(true));
         if let Some((at, _)) = named.or_else(numbered) {
@@ -452,11 +462,23 @@ impl<'a> Reading<'a> {
                 };
             }
         }
+        self.tell_apart();
         self.order_layers();
         self.facts.file_system = volumes::of_most_interest(&mut self);
         let missing = self.missing();
         self.facts.reported = Some(Reported { sources: self.sources, unread, missing });
         self.facts
+    }
+
+    /// Drives of several machines that have one name are called by their models, too.
+    fn tell_apart(&mut self) {
+        let names: Vec<String> = self.facts.drives.iter().map(|drive| drive.name.clone()).collect();
+        for drive in &mut self.facts.drives {
+            let is_shared = names.iter().filter(|name| **name == drive.name).count() > 1;
+            if let Some(model) = drive.identity.model.value().filter(|_| is_shared) {
+                drive.name = format!("{} ({model})", drive.name);
+            }
+        }
     }
 
     /// From the top down: each before what it is on.

@@ -168,6 +168,22 @@ sdb    Samsung SSD 860 EVO 1TB S3Z8NB0K000002 931G    0       2G disk sata
 }
 
 #[test]
+fn one_name_in_texts_of_several_machines_is_several_drives() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/reports");
+    // Nobody shows a serial number.
+    let report = |name: &str| {
+        let text = fs::read_to_string(folder.join(name)).unwrap();
+        format!("$ sudo smartctl -x /dev/sda\n{text}")
+    };
+    let (fine, failing) = (report("hoodisk-ssd.txt"), report("adata-im2s3134n-064gm.txt"));
+    let texts = [("one.txt", &*fine), ("other.txt", &*failing), ("again.txt", &*fine)];
+    let drives = read(&texts).drives;
+    let of: Vec<_> =
+        drives.iter().map(|drive| (&*drive.name, drive.health.failing.value().copied())).collect();
+    assert_eq!(of, [("sda (Hoodisk SSD)", Some(false)), ("sda (ADATA_IM2S3134N-064GM)", Some(true))]);
+}
+
+#[test]
 fn an_output_ends_at_the_next_prompt() {
     let text = "$ lsblk -o NAME,MODEL,SIZE,TYPE
 NAME MODEL       SIZE TYPE
