@@ -76,34 +76,39 @@ pub(crate) fn put_with(
     output: &Output,
     details_command: &str,
 ) -> Result<()> {
-    put_files(documents, &documents.runs(), list, output)?;
-    show_all(documents, output, details_command)
+    put_all(documents, &documents.runs(), list, output, details_command)
 }
 
 /// Shows how runs differ; only that is written as JSON.
 pub(crate) fn put_comparison(documents: &SideBySide, output: &Output) -> Result<()> {
-    put_files(documents, &documents.comparisons(), None, output)?;
-    show_all(documents, output, &same_command())
+    put_all(documents, &documents.comparisons(), None, output, &same_command())
 }
 
-fn show_all(documents: &SideBySide, output: &Output, details_command: &str) -> Result<()> {
-    let documents = documents.shown();
-    if output.takes_standard_output() {
-        return Ok(());
+/// What took hours is shown also where a file of it cannot be written.
+fn put_all(
+    documents: &SideBySide,
+    json_documents: &[&Document],
+    list: Option<&[FailedTarget]>,
+    output: &Output,
+    details_command: &str,
+) -> Result<()> {
+    let written = put_files(documents, json_documents, list, output);
+    if !output.takes_standard_output() {
+        show_all(documents.shown(), output, details_command)?;
     }
+    written?;
+    if output.markdown || output.takes_standard_output() { Ok(()) } else { print_page(output) }
+}
+
+fn show_all(documents: &[LabeledDocument], output: &Output, details_command: &str) -> Result<()> {
     let text = if output.markdown {
         markdown(documents)
     } else {
         show(documents, &terminal(output, details_command))
     };
     print(&text)?;
-    if output.quiet || output.markdown {
-        return Ok(());
-    }
-    if let Some(ranking) = ranking(documents) {
-        print(&ranking)?;
-    }
-    print_page(output)
+    let ranking = ranking(documents).filter(|_| !output.quiet && !output.markdown);
+    ranking.map_or(Ok(()), |ranking| print(&ranking))
 }
 
 /// The command that shows the details of this measurement: of the newest runs, if they are kept.
@@ -159,22 +164,25 @@ fn put_files(
     list: Option<&[FailedTarget]>,
     output: &Output,
 ) -> Result<()> {
+    let mut written = Vec::new();
     if let Some(path) = &output.html {
-        write_to(path, &page(&documents.shown_with_samples())?)?;
+        written.push(page(&documents.shown_with_samples()).and_then(|page| write_to(path, &page)));
     }
     if let Some(path) = &output.json {
-        write_to(path, &json(json_documents, list)?)?;
+        written.push(json(json_documents, list).and_then(|text| write_to(path, &text)));
     }
     if let Some((card, document)) = output.card.as_ref().zip(documents.shown().first()) {
-        card.write(document)?;
+        written.push(card.write(document));
     }
     if let Some(folder) = &output.csv {
-        output_file::create_folder(folder)?;
-        for (name, text) in csv(documents.shown()) {
-            output_file::write(&folder.join(format!("{name}.csv")), &text)?;
-        }
+        written.push(output_file::create_folder(folder));
+        let tables = csv(documents.shown()).into_iter();
+        written.extend(
+            tables.map(|(name, text)| output_file::write(&folder.join(format!("{name}.csv")), &text)),
+        );
     }
-    Ok(())
+    // One that fails keeps no other from being written.
+    written.into_iter().collect()
 }
 
 fn print_page(output: &Output) -> Result<()> {

@@ -3,17 +3,19 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
+use crate::filesystem::Tmpfs;
 use crate::serve::mounted::{Attached, MAKE_EXT4};
 use crate::serve::{are_there, noise, system};
 use crate::support::Sandbox;
 
 /// Every command with an output, which stands for `OUT`; `RUN` and `TRACE` are there.
-const COMMANDS: [&[&str]; 23] = [
+const COMMANDS: [&[&str]; 25] = [
     &["report", "RUN", "--json", "OUT"],
     &["report", "RUN", "--html", "OUT"],
     &["judge", "RUN", "--json", "OUT"],
     &["compare", "RUN", "RUN", "--json", "OUT"],
     &["history", "--json", "OUT"],
+    &["history", "--html", "OUT"],
     &["history", "--history", "OUT"],
     &["history", "--openmetrics", "OUT"],
     &["drives", "--json", "OUT"],
@@ -21,6 +23,7 @@ const COMMANDS: [&[&str]; 23] = [
     &["bench", "sim:tiny-flash", "--passes", "1", "--no-archive", "--json", "OUT"],
     &["bench", "sim:tiny-flash", "--passes", "1", "--no-archive", "--log", "OUT"],
     &["check", "sim:tiny-flash", "--no-archive", "--html", "OUT"],
+    &["check", "sim:tiny-flash", "--no-archive", "--card", "OUT"],
     &["check", "sim:tiny-flash", "--changes", "--history", "OUT"],
     &["check", "sim:tiny-flash", "--openmetrics", "OUT"],
     &["check", "sim:tiny-flash", "--estimate", "--json", "OUT"],
@@ -52,10 +55,19 @@ fn no_output_is_written_over_a_device_or_through_a_link() {
     let contents = [fs::read(&image).unwrap(), fs::read(&photo).unwrap()];
     system("mkfifo", &[work.join("pipe").to_str().unwrap()]);
     symlink(&device.0, work.join("to-device.prom")).unwrap();
+    symlink(&device.0, work.join("to-device.svg")).unwrap();
     symlink("pipe", work.join("to-pipe.prom")).unwrap();
     fs::create_dir(work.join("folder.prom")).unwrap();
     symlink("photo.jpg", work.join("to-photo.prom")).unwrap();
-    let places = [&*device.0, "to-device.prom", "pipe", "to-pipe.prom", "folder.prom", "to-photo.prom"];
+    let places = [
+        &*device.0,
+        "to-device.prom",
+        "to-device.svg",
+        "pipe",
+        "to-pipe.prom",
+        "folder.prom",
+        "to-photo.prom",
+    ];
     let mut tried = 0;
     for command in COMMANDS {
         for place in places {
@@ -127,4 +139,18 @@ fn each_table_is_a_file_for_a_spreadsheet() {
     fs::write(sandbox.work().join("file"), "").unwrap();
     sandbox.run(&[&check[..], &["file"]].concat()).code(2);
     assert_eq!(fs::read(sandbox.work().join("file")).unwrap(), b"");
+}
+
+#[test]
+fn what_was_measured_is_shown_though_a_page_of_it_cannot_be_written() {
+    let sandbox = Sandbox::new();
+    let Some(full) = Tmpfs::mount(&sandbox, 64) else { return };
+    let at = |name: &str| full.0.join(name).to_str().unwrap().to_owned();
+    let (page, table) = (at("page.html"), at("tables"));
+    let check = ["check", "sim:tiny-flash", "--html", &page, "--csv", &table, "--json", "check.json"];
+    let ran = sandbox.run(&check);
+    ran.code(1).says("could not write").says("page.html: No space left on device");
+    assert!(ran.stdout().contains("As fast as new") && !ran.stdout().contains("Page:"), "{}", ran.stdout());
+    assert!(sandbox.work().join("check.json").exists() && full.0.join("tables/metrics.csv").exists());
+    assert!(!full.0.join("page.html").exists());
 }
