@@ -631,6 +631,15 @@ pub(crate) fn reads_of_largest_file(reason: impl Display, file: &Path) -> String
     format!("Only reads are measured, in the largest file there, {}: {reason}.", file.display())
 }
 
+pub(crate) fn too_few_bytes_to_check(folder: &str, bytes: u64, least: u64) -> String {
+    format!(
+        "a check of the folder {folder} writes {} or more, and --bytes allows {}; allow more, or check a file or drive \
+         that is only read",
+        Size(least),
+        Size(bytes)
+    )
+}
+
 pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String {
     format!(
         "{target} holds {}, too little to check (at least {}); give the folder or drive it is on",

@@ -174,7 +174,10 @@ impl Procedure for Xray {
             let finding = experiment.run(&context, &mut own);
             if self.is_wanted(name, evidence) {
                 asked.extend(finding.properties.iter().map(|property| property.key));
-                if let Some(workload) = own.wanted {
+                // What could write more than is left of the budget is left out, like what its experiment does not begin.
+                let has_room =
+                    |of: &Workload| of.bytes_written_max().is_none_or(|most| most <= context.remaining());
+                if let Some(workload) = own.wanted.filter(has_room) {
                     let name = format!("{name}: {}", workload.name);
                     // Those after it say what they would say without it.
                     let _ended = steps.run_seeded(|| Workload { name, ..workload });

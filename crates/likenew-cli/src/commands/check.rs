@@ -17,6 +17,7 @@ use likenew_real::listing::list;
 use likenew_real::old_files::largest_file;
 use likenew_real::open::{PathKind, examine};
 use likenew_real::scan::Request as ScanRequest;
+use likenew_real::space::Space;
 
 use super::data::scan_folders;
 use super::facts::FromOutputs;
@@ -106,6 +107,10 @@ impl Command for Check {
 }
 
 impl Check {
+    fn limits(&self) -> CheckOptions {
+        CheckOptions { bytes: self.bytes, thorough: self.thorough, ..CheckOptions::default() }
+    }
+
     /// Read-only targets are only read, so nothing is refused here except a target that cannot be queried.
     fn check(self) -> Result<Exit> {
         self.openmetrics.as_deref().map_or(Ok(()), history::check_metrics_file)?;
@@ -114,7 +119,7 @@ impl Check {
         let targets = match &printed {
             Some(printed) => vec![printed.name.clone()],
             None if self.all => drives()?,
-            None => self.targets.iter().map(|target| readable(target, reserve)).collect(),
+            None => self.targets.iter().map(|target| readable(target, &self.limits(), reserve)).collect(),
         };
         if targets.len() > 1 && !self.upgrade.is_empty() {
             return Err(Failure::Usage(wording::UPGRADE_TAKES_ONE_TARGET.into()));
@@ -159,13 +164,29 @@ impl Check {
 }
 
 /// A folder in which nothing can be written is read, in its largest file; everything else is checked as it is.
-fn readable(typed: &str, reserve: Option<u64>) -> String {
+fn readable(typed: &str, limits: &CheckOptions, reserve: Option<u64>) -> String {
     let folder = Path::new(typed);
     let Ok(PathKind::Folder { space, .. }) = examine(folder, reserve) else { return typed.to_owned() };
-    let Err(reason) = space.check(CheckOptions::AREA_LEAST, folder) else { return typed.to_owned() };
+    let Err(reason) = can_write(typed, &space, limits) else { return typed.to_owned() };
     let Some(file) = largest_file(folder, CheckOptions::READABLE_LEAST) else { return typed.to_owned() };
-    crate::console::note(wording::reads_of_largest_file(&reason, &file));
+    crate::console::note(wording::reads_of_largest_file(reason.reason(), &file));
     file.to_string_lossy().into_owned()
+}
+
+/// Whether the files that a check needs may be written to a folder and fit there.
+fn can_write(folder: &str, space: &Space, limits: &CheckOptions) -> Result<()> {
+    enough_bytes(folder, limits)?;
+    // The half of what may be filled is written.
+    Ok(space.check(CheckOptions::AREA_LEAST * 2, Path::new(folder))?)
+}
+
+/// Whether so many bytes may be written that a check of a folder shows something.
+pub(super) fn enough_bytes(folder: &str, limits: &CheckOptions) -> Result<()> {
+    const LEAST: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
+    match limits.budget() {
+        LEAST.. => Ok(()),
+        bytes => Err(Failure::Usage(wording::too_few_bytes_to_check(folder, bytes, LEAST))),
+    }
 }
 
 /// The drives at the bottom, by their device names.
@@ -187,8 +208,10 @@ fn plan(command: &Check, target: &Target) -> Result<Option<Plan>> {
         let (bytes, least) = (target.usable_bytes()?, CheckOptions::READABLE_LEAST);
         return Err(Failure::Usage(wording::too_small_to_check(typed, bytes, least)));
     }
-    let mut check =
-        CheckOptions { bytes: command.bytes, thorough: command.thorough, ..CheckOptions::default() };
+    let mut check = command.limits();
+    if let Some(space) = target.space() {
+        can_write(typed, space, &check)?;
+    }
     if let Some(printed) = printed {
         (check.from_outputs, check.measured) = (true, printed.measured.clone());
     }

@@ -9,6 +9,7 @@ use likenew_core::units::{BadUnit, Nanos, parse_duration, parse_size};
 use likenew_procedures::check::CheckOptions;
 use likenew_procedures::recondition::{Erase, ReconditionOptions, StepName};
 
+use super::check::enough_bytes;
 use super::{Command, seed_of_one_run};
 use crate::access::Access;
 use crate::arguments::TargetArguments;
@@ -116,6 +117,9 @@ impl Command for Recondition {
 /// The plan; `None` if the user stopped it.
 fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
+    if target.is_folder() && !command.dry_run {
+        enough_bytes(&command.arguments.target, &check)?;
+    }
     let usable = match target.space() {
         // A dry run writes nothing, so it needs no free space.
         Some(space) if command.dry_run && !space.is_read_only => space.usable_bytes,

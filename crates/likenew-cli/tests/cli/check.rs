@@ -1,5 +1,7 @@
 //! `likenew check`: the first screen, the output for scripts, and leftovers.
 
+use crate::filesystem::Tmpfs;
+use crate::serve::noise;
 use crate::support::{Sandbox, is_valid};
 
 #[test]
@@ -125,6 +127,31 @@ fn a_folder_is_left_as_it_was_and_nothing_is_claimed_of_what_lies_below() {
     is_valid(&document);
     assert!(document["bytes_written"].as_u64().unwrap() <= 256 << 20);
     assert_eq!(std::fs::read_dir(sandbox.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_gets_too_few_bytes_is_only_read_and_one_without_a_file_says_what_it_takes() {
+    let sandbox = Sandbox::new();
+    for bytes in ["0", "64MiB", "127MiB"] {
+        let refused = sandbox.run(&["check", ".", "--bytes", bytes]);
+        refused.code(2).says("writes 128 MiB or more, and --bytes allows");
+        let refused = sandbox.run(&["recondition", ".", "--bytes", bytes]);
+        refused.code(2).says("writes 128 MiB or more, and --bytes allows");
+    }
+    std::fs::write(sandbox.work().join("film"), noise(24 << 20)).unwrap();
+    let ran = sandbox.run(&["check", ".", "--bytes", "64MiB", "--json", "-"]);
+    ran.says("Only reads are measured, in the largest file there, ./film");
+    let document = ran.json();
+    assert_eq!(document["bytes_written"], 0);
+    let metrics = document["tables"]["metrics"].as_array().unwrap();
+    assert!(metrics.iter().any(|row| row["metric"] == "sequential_read"), "{metrics:?}");
+    // An X-ray fills its files first.
+    sandbox.run(&["xray", ".", "--bytes", "63MiB"]).code(2).says("bytes: give at least 64MiB");
+    sandbox.run(&["xray", ".", "--bytes", "100MiB", "--span", "160MiB"]).code(2).says("give at least 160MiB");
+    // Nor is a folder checked where the files of a check do not fit.
+    let Some(small) = Tmpfs::mount(&sandbox, 100 << 10) else { return };
+    let refused = sandbox.run(&["check", small.0.to_str().unwrap(), "--reserve", "60MiB"]);
+    refused.code(3).says("64 MiB do not fit into");
 }
 
 #[test]

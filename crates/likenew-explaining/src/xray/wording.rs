@@ -4,7 +4,7 @@
 use likenew_core::findings::{Action, Answer, Lead, Overview, OverviewTable};
 use likenew_core::measurement_error::MeasurementError;
 use likenew_core::quantity::{Factor, Iops, Latency, Rate, Share, Size, SpeedChange, range, with_range};
-use likenew_core::units::{Nanos, Number, digits};
+use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_procedure_support::wording::capitalize;
 
 use super::property::{Key, Property, Reason, Remedy, State};
@@ -1088,6 +1088,10 @@ pub(super) fn with_consent(action: Action) -> Action {
 
 pub(super) fn no_such_test(name: &str, names: &[&str]) -> String {
     format!("only: unknown test \"{name}\"; the tests are {}", names.join(", "))
+}
+
+pub(super) fn too_few_bytes(least: u64) -> String {
+    format!("bytes: give at least {} in a folder", exact_size(least))
 }
 
 pub(super) fn span_too_short(span: u64, least: u64) -> String {

@@ -43,7 +43,14 @@ impl Options for XrayOptions {
         const FOLDER_STEP: u64 = 1 << 20;
         let usable = fitting.usable()?;
         if fitting.is_folder {
-            self.span.get_or_insert(Self::SPAN_OF_FOLDER.min(usable - usable % FOLDER_STEP));
+            // Its files are written first.
+            let bytes = self.bytes.unwrap_or(u64::MAX);
+            let span = Self::SPAN_OF_FOLDER.min(usable).min(bytes / Self::SPANS_WRITTEN);
+            let span = *self.span.get_or_insert(span - span % FOLDER_STEP);
+            let least = span.max(Self::SPAN_LEAST * Self::SPANS_WRITTEN);
+            if bytes < least {
+                return Err(wording::too_few_bytes(least).into());
+            }
         }
         Ok(())
     }
