@@ -103,6 +103,9 @@ impl History {
     ) -> Result<bool> {
         let Some(path) = &self.html else { return Ok(false) };
         output::write_to(path, &history_page(&page_json(drives, damaged), &plain()))?;
+        if self.json.is_none() && path != Path::new("-") {
+            output::print(&crate::wording::page_written(path))?;
+        }
         Ok(self.json.is_none())
     }
 }

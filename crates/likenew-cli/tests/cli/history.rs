@@ -238,6 +238,7 @@ fn a_history_can_be_elsewhere() {
     let of_variable = sandbox.command(&["history"]).env("LIKENEW_HISTORY", "there.sqlite").output().unwrap();
     assert!(of_variable.status.success() && sandbox.work().join("there.sqlite").exists());
     assert!(!sandbox.runs()[0].join("../../history.sqlite").exists(), "beside the runs there is none");
+    sandbox.run(&["history", "--html", "drives.html"]).code(0).says("Page: drives.html");
     sandbox.run(&["history", "--history", "mysql://host/db"]).code(2).says("postgres://");
     fs::write(sandbox.work().join("text"), "not a database, but longer than the header of one is ".repeat(9))
         .unwrap();
