@@ -1,14 +1,12 @@
 import { mount } from "svelte";
 
 import App from "./App.svelte";
-import Saved from "./serve/Saved.svelte";
 import Serve from "./serve/Serve.svelte";
 import "./page.css";
-import { savedHistory } from "./serve/api";
+import { savedView } from "./serve/file";
 import { embeddedDocuments, isServed } from "./source";
 
 const target = window.document.getElementById("likenew");
 if (!target) throw new Error("the page has no element with the id likenew");
-if (isServed()) mount(Serve, { target });
-else if (savedHistory()) mount(Saved, { target });
+if (isServed() || savedView) mount(Serve, { target });
 else mount(App, { target, props: { documents: embeddedDocuments() } });

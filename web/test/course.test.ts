@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import type { IoRate, Progress } from "../src/serve/api";
+import type { IoRate, Progress } from "../src/serve/answers";
 import { add, axisEnd, begin, polylines } from "../src/serve/course";
 
 const rate = (op: IoRate["op"], bytes_per_s: number, iops = 10): IoRate => ({
@@ -13,7 +13,7 @@ const rate = (op: IoRate["op"], bytes_per_s: number, iops = 10): IoRate => ({
 });
 
 const progress = (drive_time_ns: number, ...io: IoRate[]): { progress: Progress } => ({
-  progress: { step: "mix", share: null, left_ns: null, bytes_done: 0, bytes_written: 0, bytes_per_s: null, io, drive_time_ns },
+  progress: { share: null, left: null, bytes_done: 0, bytes_written: 0, bytes_per_s: null, io, drive_time_ns },
 });
 
 test("each kind of I/O has a course of its own, with gaps where it paused", () => {

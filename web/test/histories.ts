@@ -1,6 +1,6 @@
 /** Drives over time for tests: made up, so that what they hold is known. */
 
-import type { Change, Check, CheckMetric, DriveHistory, MetricHistory } from "../src/serve/api";
+import type { Change, Check, CheckMetric, DriveHistory, MetricHistory } from "../src/serve/answers";
 
 const UNITS: Record<string, string> = { random_read: "1/s", random_write: "1/s", random_read_qd32: "1/s" };
 
@@ -20,7 +20,11 @@ function change(at: number, ratio: number, ratio_low: number, ratio_high: number
 }
 
 /** A drive with these values of each metric, checked every week of four months. */
-export function drive(values: Record<string, Values>, changes: Record<string, Change[]> = {}): DriveHistory {
+export function drive(
+  values: Record<string, Values>,
+  changes: Record<string, Change[]> = {},
+  news: DriveHistory["news"] = [{ standing: "unknown", sentence: "Checked once, so there is nothing to compare with yet." }],
+): DriveHistory {
   const count = Object.values(values)[0]?.length ?? 0;
   const baselineOf = (metric: string): number => values[metric]?.find((value) => value !== null) ?? 1;
   const checkOf = (at: number): Check => {
@@ -65,6 +69,10 @@ export function drive(values: Record<string, Values>, changes: Record<string, Ch
   return {
     archive: ".",
     key: "0123456789abcdef0123456789abcdef",
+    name: "Example 870 (/dev/sda)",
+    title: `Example 870 (/dev/sda), 466 GiB: ${count} checks since 2026-01-03`,
+    about: `466 GiB · ${count} checks since 2026-01-03`,
+    news,
     access: "device",
     model: "Example 870",
     capacity_bytes: 500_107_862_016,
@@ -97,9 +105,14 @@ export function fallen(): DriveHistory {
     random_write: levels(count, 21_000),
     random_read_qd32: levels(count, 88_000),
   };
-  return drive(values, {
+  const changes = {
     sequential_read: [change(9, 0.86, 0.83, 0.88)],
     sustained_write: [change(9, 0.4, 0.38, 0.42)],
     random_read: [change(5, 1.2, 1.17, 1.23)],
-  });
+  };
+  return drive(values, changes, [
+    { standing: "problem", sentence: "Sustained writes are 60% slower (58–62%) since 2026-03-10." },
+    { standing: "good", sentence: "4K random reads are 20% faster (17–23%) since 2026-02-10." },
+    { standing: "problem", sentence: "Sequential reads are 14% slower (12–17%) since 2026-03-10." },
+  ]);
 }

@@ -2,54 +2,16 @@ import { expect, test } from "vitest";
 
 import { altOf, seriesTable } from "../src/alt";
 import { LIGHT, drawingOf, layersOf, pictureOf, tooltipOf } from "../src/picture";
-import type { DriveSummary } from "../src/serve/api";
-import { checkRows, checkedDrives, drivesByTarget, lastChanges, mainChange, speedOverTime } from "../src/serve/history";
-import {
-  changeSentence,
-  checkWords,
-  driveName,
-  driveTitle,
-  markWords,
-  noChange,
-  nowWords,
-} from "../src/serve/wording";
+import type { DriveSummary } from "../src/serve/answers";
+import { checkRows, checkedDrives, drivesByTarget, speedOverTime } from "../src/serve/history";
+import { checkWords, markWords, nowWords } from "../src/serve/wording";
 import { wordsAt } from "../src/steps";
 import { LINE } from "../src/text";
 import { drive, fallen } from "./histories";
 
-test("the change that matters is the largest of the last ones", () => {
-  const main = mainChange(fallen());
-  expect(main && changeSentence(main.metric, main.change)).toBe(
-    "Sustained writes are 60% slower (58–62%) since 2026-03-10.",
-  );
-  const half = { since: "2026-01-03T10:20:00.000Z", ratio: 0.5, ratio_low: 0.4, ratio_high: 0.6 };
-  const gain = { ...half, ratio: 2.5, ratio_low: 2.4, ratio_high: 2.6 };
-  const small = { ...half, ratio: 0.9, ratio_low: 0.88, ratio_high: 0.92 };
-  // A fall that was undone is not what matters now, and a gain can be larger than a fall.
-  const values = { sequential_read: [1, 1], sequential_write: [1, 1], random_read: [1, 1] };
-  const mixed = drive(values, { sequential_read: [half, small], sequential_write: [small], random_read: [gain] });
-  expect(lastChanges(mixed).map(({ change }) => change.ratio)).toEqual([0.9, 0.9, 2.5]);
-  expect(mainChange(mixed)?.metric.metric).toBe("random_read");
-  expect(mainChange(drive(values))).toBeNull();
-});
-
-test("page and terminal use the same sentences", () => {
-  const change = { since: "2026-03-03T10:00:00.000Z", ratio: 0.88, ratio_low: 0.85, ratio_high: 0.91 };
+test("a value now stands beside its share of the first check", () => {
   const [metric] = drive({ sequential_read: [100e6, 88e6] }).metrics;
-  expect(changeSentence(metric!, change)).toBe("Sequential reads are 12% slower (9–15%) since 2026-03-03.");
   expect(nowWords(metric!)).toBe("88.0 MB/s · 88%");
-  expect(driveTitle(fallen())).toBe("Example 870 (/dev/sda), 466 GiB: 16 checks since 2026-01-03");
-  expect(driveName({ access: "simulated", model: "Tiny Flash", target: "sim:tiny-flash" })).toBe("sim:tiny-flash");
-  expect(driveTitle({ ...fallen(), model: null, capacity_bytes: null, check_count: 1 })).toBe(
-    "/dev/sda: 1 check since 2026-01-03",
-  );
-  expect(noChange(0, false).sentence).toBe("Never checked.");
-  expect(noChange(3, false).sentence).toBe("Its last check measured no speed.");
-  expect(noChange(1, true).sentence).toBe("Checked once, so there is nothing to compare with yet.");
-  expect(noChange(7, true)).toEqual({
-    standing: "good",
-    sentence: "No change beyond the scatter between its 7 checks.",
-  });
 });
 
 test("the list has drives that were checked, real ones first", () => {

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { placeOf, toDriveHistory, toResult, toRuns, toStart } from "../src/serve/place";
 
 test("an address leads where it came from", () => {
-  expect(placeOf("#/history/")).toEqual({ view: "drives" });
+  expect(placeOf("#/history/")).toEqual({ view: "history", key: null });
   expect(placeOf(toDriveHistory("acda2bfe"))).toEqual({ view: "history", key: "acda2bfe" });
   expect(placeOf(toResult("one", "two"))).toEqual({ view: "result", runs: ["one", "two"] });
   expect(placeOf(toRuns())).toEqual({ view: "runs", offset: 0 });

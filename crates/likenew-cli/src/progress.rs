@@ -15,7 +15,7 @@ use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_real::clock::Monotonic;
-use likenew_run::forecast::Forecast;
+use likenew_run::forecast::{Certainty, Forecast};
 
 use crate::arguments::ProgressFormat;
 use crate::io_rates::{IoCounts, SpeedMeter};
@@ -145,6 +145,8 @@ impl Drop for BarNote {
 pub(crate) struct Progress {
     bar: ProgressBar,
     state: Arc<SharedProgress>,
+    /// Whether programs hear of its steps.
+    is_reported: bool,
     /// Time of planning the rest again, in all and the last time.
     planning: Planning,
     step: Mutex<CurrentStep>,
@@ -211,13 +213,13 @@ impl SharedProgress {
         f64::from_bits(self.share.load(Ordering::Relaxed))
     }
 
-    /// The time left, and whether that is only a guess.
-    fn remaining(&self) -> Option<(Nanos, bool)> {
+    /// The time left, and what is known of it.
+    fn remaining(&self) -> Option<(Nanos, Certainty)> {
         let mut forecast = locked(self.forecast.as_ref()?);
         // A share older than the time would make the drive look slower.
         let at = Nanos(self.at.load(Ordering::Relaxed));
         let left = forecast.remaining(self.share(), at);
-        Some((Nanos(left.0.saturating_sub((self.elapsed_fn)().since(at).0)), forecast.is_guess(left)))
+        Some((Nanos(left.0.saturating_sub((self.elapsed_fn)().since(at).0)), forecast.certainty(left)))
     }
 }
 
@@ -238,7 +240,8 @@ impl SharedProgress {
             }
             *last_line = Some((now, drive_time));
         }
-        let left = self.remaining().filter(|(_, is_guess)| !is_guess).map(|(left, _)| left);
+        let remaining = self.remaining();
+        let left = remaining.filter(|(_, of)| *of == Certainty::About).map(|(left, _)| left);
         let share = left.map(|left| now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64);
         let before = f64::from_bits(self.reported_share.load(Ordering::Relaxed));
         // It never moves back.
@@ -251,6 +254,7 @@ impl SharedProgress {
             step,
             share,
             left_ns: left.map(|left| left.0),
+            left: remaining.and_then(|(left, of)| wording::time_left(left, of)),
             bytes_done,
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
             bytes_per_s: speed.rate,
@@ -265,6 +269,14 @@ impl Progress {
     pub(crate) fn new() -> Self {
         let bar = if shows_lines() { ProgressBar::hidden() } else { ProgressBar::new(PARTS) };
         Self::with(bar, None, wall_time())
+    }
+
+    /// For the steps of a simulated drive that a run needs as its reference: to programs they are one step.
+    pub(crate) fn for_reference(steps: &[Step], drive: &dyn Drive, activity: &str) -> Self {
+        report(&ProgressEvent::Step { name: activity, activity });
+        let mut progress = Self::for_steps(steps, drive, &[]);
+        progress.is_reported = false;
+        progress
     }
 
     /// For these steps, on this drive, which did this before.
@@ -299,12 +311,11 @@ impl Progress {
         let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}{left}")
             .expect("the template is valid")
             .with_key("left", move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                if let Some((left, false)) = bar_state.remaining() {
-                    let _ = out.write_str(&wording::remaining(left));
-                }
+                let left = bar_state.remaining().and_then(|(left, of)| wording::time_left(left, of));
+                let _ = left.map_or(Ok(()), |left| write!(out, ", {left}"));
             });
         bar.set_style(style);
-        Self { bar, state, planning: Planning::default(), step: Mutex::default() }
+        Self { bar, state, is_reported: true, planning: Planning::default(), step: Mutex::default() }
     }
 
     /// The next step is known; the rest is planned again if it differs from the plan.
@@ -328,7 +339,7 @@ impl Progress {
     }
 
     /// The next workload or probe begins.
-    pub(crate) fn on_begin(&mut self, name: &str) {
+    pub(crate) fn on_begin(&mut self, name: &str, activity: &str) {
         self.state.bytes_moved.store(0, Ordering::Relaxed);
         self.state.ios.store(0, Ordering::Relaxed);
         self.state.share.store(0, Ordering::Relaxed);
@@ -337,7 +348,9 @@ impl Progress {
         let done = self.state.bytes_done.load(Ordering::Relaxed);
         let started_at = (self.state.elapsed_fn)();
         *locked(&self.step) = CurrentStep { name: name.to_owned(), started_at, said_at: None };
-        report(&ProgressEvent::Step { name });
+        if self.is_reported {
+            report(&ProgressEvent::Step { name, activity });
+        }
         self.bar.set_message(wording::progress(done, None, name));
         self.bar.tick();
     }
@@ -375,6 +388,7 @@ impl Progress {
                 step: &step.name,
                 share: Some(share),
                 left_ns: left.map(|left| left.0),
+                left: left.and_then(|left| wording::time_left(left, Certainty::About)),
                 bytes_done: 0,
                 bytes_written: 0,
                 bytes_per_s: None,
@@ -397,6 +411,7 @@ impl Progress {
         ProgressRecorder {
             bar: self.bar.clone(),
             state: Arc::clone(&self.state),
+            is_reported: self.is_reported,
             name: String::new(),
             started_at: Nanos::ZERO,
             last_draw: Nanos::ZERO,
@@ -424,6 +439,7 @@ fn wall_time() -> Box<ElapsedFn> {
 pub(crate) struct ProgressRecorder {
     bar: ProgressBar,
     state: Arc<SharedProgress>,
+    is_reported: bool,
     name: String,
     started_at: Nanos,
     last_draw: Nanos,
@@ -494,7 +510,7 @@ impl ProgressRecorder {
             let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
-        if is_watched() {
+        if self.is_reported && is_watched() {
             state.report_line(&self.name, done, now);
         }
         self.bar.set_message(wording::progress(done, rate, &self.name));
@@ -586,7 +602,7 @@ mod tests {
             let bar = ProgressBar::with_draw_target(Some(PARTS), target);
             let forecast = Some(Forecast::new(&planned, Clock::Wall, false));
             let mut progress = Progress::with(bar, forecast, wall_time());
-            progress.on_begin("reads");
+            progress.on_begin("reads", "1 MiB sequential reads");
             let mut recorder = progress.recorder();
             assert!(recorder.idle(Nanos::from_secs(1)).is_continue());
             progress.bar.force_draw();
@@ -611,7 +627,7 @@ mod tests {
 
         fn note(&self, state: &SharedProgress) {
             let now = Nanos(self.now.load(Ordering::Relaxed));
-            let remaining = state.remaining().filter(|(_, is_guess)| !is_guess);
+            let remaining = state.remaining().filter(|(_, of)| *of == Certainty::About);
             self.left.lock().unwrap().extend(remaining.map(|(left, _)| (now, left)));
         }
     }
@@ -726,7 +742,7 @@ mod tests {
     const WITH_REFERENCE: &str =
         "reference = [{ metric = \"sustained_write\", origin = \"simulated\", per_s = 66e6 }]";
 
-    /// Target, procedure, options.
+    /// Target, procedure, options. A simulated drive waits as long as TRIM may take, a real one until it has counted it.
     const RUNS: [(&str, &str, &str); 19] = [
         ("sim:tiny-flash", "bench", "span = \"64MiB\"\npasses = 3\ntime = \"1s\""),
         ("sim:tiny-flash?state=used", "bench", "span = \"64MiB\"\npasses = 3\ntime = \"1s\""),
@@ -735,8 +751,8 @@ mod tests {
         ("sim:tiny-flash", "fill", "files = 20\nfile_size = \"16MiB\""),
         ("sim:disk-2tb", "surface", "points = 40"),
         ("sim:tiny-flash", "verify", "span = \"128MiB\"\nparts = 20\nprobes = 20"),
-        ("sim:tiny-flash", "trim", "span = \"64MiB\"\npasses = 2\ntime = \"1s\""),
-        ("sim:tlc-sata-500gb", "trim", "span = \"256MiB\"\npasses = 2\ntime = \"1s\""),
+        ("sim:tiny-flash", "trim", "span = \"64MiB\"\npasses = 2\ntime = \"1s\"\nwait = \"2s\""),
+        ("sim:tlc-sata-500gb", "trim", "span = \"256MiB\"\npasses = 2\ntime = \"1s\"\nwait = \"2s\""),
         ("sim:tiny-flash", "data", ""),
         ("sim:tiny-flash", "check", ""),
         ("sim:tiny-flash?state=used", "check", WITH_REFERENCE),

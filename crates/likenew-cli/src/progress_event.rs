@@ -20,13 +20,19 @@ pub(crate) enum ProgressEvent<'a> {
         estimate: RunEstimate,
     },
     /// A workload or a probe begins.
-    Step { name: &'a str },
+    Step {
+        name: &'a str,
+        /// What it does, in words.
+        activity: &'a str,
+    },
     /// How far it is, at most ten times a second.
     Progress {
         step: &'a str,
         /// Of the run, in 0..1; missing while that is a guess.
         share: Option<f64>,
         left_ns: Option<u64>,
+        /// The same in words.
+        left: Option<String>,
         /// Moved in the whole run.
         bytes_done: u64,
         /// Of these, written to the drive.
@@ -61,7 +67,7 @@ mod tests {
         let run = ProgressEvent::Run { procedure: "check", target: "a\nb", folder: None, estimate };
         let line = serde_json::to_string(&run).unwrap();
         assert!(line.starts_with("{\"run\":{\"procedure\":\"check\"") && !line.contains('\n'), "{line}");
-        let step = serde_json::to_string(&ProgressEvent::Step { name: "reads" }).unwrap();
-        assert_eq!(step, "{\"step\":{\"name\":\"reads\"}}");
+        let step = serde_json::to_string(&ProgressEvent::Step { name: "reads", activity: "4K random reads" });
+        assert_eq!(step.unwrap(), r#"{"step":{"name":"reads","activity":"4K random reads"}}"#);
     }
 }

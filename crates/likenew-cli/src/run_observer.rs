@@ -18,6 +18,7 @@ use crate::io_log::IoLog;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
 use crate::resolved_target::read_file;
+use crate::wording;
 
 /// The observer of one run.
 pub(crate) struct RunObserver<'a> {
@@ -42,7 +43,7 @@ impl Observer for RunObserver<'_> {
     }
 
     fn on_begin(&mut self, workload: &Workload) {
-        self.progress.on_begin(&workload.name);
+        self.progress.on_begin(&workload.name, &workload.activity());
         if let Some(log) = &mut self.log {
             log.begin_workload(workload, self.segments + 1);
         }
@@ -80,7 +81,7 @@ impl Observer for RunObserver<'_> {
     }
 
     fn on_probe(&mut self, probe: &Probe) {
-        self.progress.on_begin(probe.name());
+        self.progress.on_begin(probe.name(), probe.name());
     }
 
     fn on_probe_end(&mut self, observation: &Observation) -> Result<(), String> {
@@ -105,7 +106,7 @@ pub(crate) fn run_nested(
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let dry_run = DryRun::plan(procedure, &evidence).map_err(anyhow::Error::msg)?;
     let mut follow = RunObserver {
-        progress: Progress::for_steps(&dry_run.planned_steps, &drive, &[]),
+        progress: Progress::for_reference(&dry_run.planned_steps, &drive, wording::SIMULATING_REFERENCE),
         archive: None,
         samples: None,
         log: None,

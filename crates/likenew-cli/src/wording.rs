@@ -17,6 +17,7 @@ use likenew_core::lab_error::system_reason;
 use likenew_core::quantity::{Factor, Offset, Rate, Share, Size};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number};
+use likenew_run::forecast::Certainty;
 use likenew_trace::Survey;
 
 use crate::progress_event::RunEstimate;
@@ -965,12 +966,20 @@ pub(crate) fn progress(done: u64, rate: Option<f64>, name: &str) -> String {
 
 /// Of a step of which only the share that is done is known.
 pub(crate) fn share_done(name: &str, share: f64, left: Option<Nanos>) -> String {
-    format!("{name}: {}{}", Share(share), left.map(remaining).unwrap_or_default())
+    let left = left.and_then(|left| time_left(left, Certainty::About));
+    format!("{name}: {}{}", Share(share), left.map_or_else(String::new, |left| format!(", {left}")))
 }
 
-pub(crate) fn remaining(left: Nanos) -> String {
-    format!(", {} left", about(left))
+/// Nothing while it would be a guess.
+pub(crate) fn time_left(left: Nanos, certainty: Certainty) -> Option<String> {
+    match certainty {
+        Certainty::About => Some(format!("{} left", about(left))),
+        Certainty::AtMost => Some(format!("at most {} left", about(left))),
+        Certainty::Guess => None,
+    }
 }
+
+pub(crate) const SIMULATING_REFERENCE: &str = "simulating another drive to compare with";
 
 /// What the factsheet calls a fact, where its key does not say it.
 pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {

@@ -113,6 +113,49 @@ pub(crate) const DRY_RUN: &str = "this is a dry run";
 pub(crate) const NOT_KNOWN_BEFORE: &str = "it was not known before";
 pub(crate) const OTHER_FORM: &str = "another version of likenew has written it in a form of its own";
 
+// What is measured now
+
+pub(crate) const REPLAY: &str = "replaying a recording";
+pub(crate) const REST: &str = "leaving the drive idle";
+pub(crate) const READS: &str = "reads";
+pub(crate) const WRITES: &str = "writes";
+pub(crate) const TRIMS: &str = "TRIM";
+pub(crate) const FLUSHES: &str = "flushes";
+
+pub(crate) fn rest(time: Nanos) -> String {
+    format!("{REST} for {time}")
+}
+
+/// `4K random reads at QD32`.
+pub(crate) fn ios(length: Option<u64>, pattern: &str, ios: &str, depth: u64) -> String {
+    format!("{}{pattern} {ios}{}", io_length(length), at_depth(depth))
+}
+
+pub(crate) fn durable(writes: &str) -> String {
+    format!("durable {writes}")
+}
+
+pub(crate) fn mixed_ios(length: Option<u64>, pattern: &str, reads_percent: u8, depth: u64) -> String {
+    format!("{}{pattern} I/Os{}, {reads_percent}% of them reads", io_length(length), at_depth(depth))
+}
+
+/// Lengths below 1 MiB as the field writes them; none where they differ.
+fn io_length(length: Option<u64>) -> String {
+    match length {
+        None => String::new(),
+        Some(bytes) if bytes < 1 << 20 && bytes % 1024 == 0 => format!("{}K ", bytes >> 10),
+        Some(bytes) => format!("{} ", Size(bytes)),
+    }
+}
+
+fn at_depth(depth: u64) -> String {
+    if depth > 1 { format!(" at QD{depth}") } else { String::new() }
+}
+
+pub(crate) fn side_by_side(kinds: &[String]) -> String {
+    kinds.join(" and ")
+}
+
 // What a progress bar calls probes and fixes
 
 pub(crate) const COLLECT_FACTS: &str = "collecting facts";

@@ -231,6 +231,24 @@ impl Workload {
         self.flush || self.has_flushes() || self.streams.iter().any(|stream| stream.sync.is_some())
     }
 
+    /// What it does to the drive, in words: `4K random reads at QD32`.
+    pub fn activity(&self) -> String {
+        if self.replay_spec.is_some() {
+            return wording::REPLAY.into();
+        }
+        if self.is_rest() {
+            return self.until.elapsed.map_or(wording::REST.into(), wording::rest);
+        }
+        let mut kinds = Vec::new();
+        for stream in &self.streams {
+            let kind = stream.activity(self.lanes);
+            if !kinds.contains(&kind) {
+                kinds.push(kind);
+            }
+        }
+        wording::side_by_side(&kinds)
+    }
+
     /// Whether it leaves the drive alone.
     pub fn is_rest(&self) -> bool {
         self.streams.is_empty() && self.replay_spec.is_none()
@@ -598,6 +616,27 @@ impl Mix {
     }
 }
 
+impl Stream {
+    /// What this many copies of it do, in words.
+    fn activity(&self, copies: u32) -> String {
+        let length = match self.size.choices() {
+            [(bytes, _)] => Some(u64::from(*bytes)),
+            _ => None,
+        };
+        let depth = u64::from(self.arrival.depth()) * u64::from(copies);
+        let ios = |kind| wording::ios(length, self.pattern.name(), kind, depth);
+        let is_durable = self.sync.is_some() || self.flush_every == 1 || self.fsync_every == 1;
+        match self.op {
+            Mix::Only(Op::Flush) => wording::FLUSHES.into(),
+            Mix::Only(Op::Trim) => ios(wording::TRIMS),
+            Mix::Only(Op::Read) => ios(wording::READS),
+            Mix::Only(Op::Write) if is_durable => wording::durable(&ios(wording::WRITES)),
+            Mix::Only(Op::Write) => ios(wording::WRITES),
+            Mix::Reads(percent) => wording::mixed_ios(length, self.pattern.name(), percent, depth),
+        }
+    }
+}
+
 impl fmt::Display for Mix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -888,6 +927,29 @@ mod tests {
             carries_data: true,
             clock: Clock::Wall,
         }
+    }
+
+    #[test]
+    fn what_it_does_is_said_in_words() {
+        let of = |op: &str, size: &str, pattern, depth| {
+            let (op, size) = (op.parse().unwrap(), size.parse().unwrap());
+            Stream::new(op, size, pattern, Arrival::Closed { depth }, DataClass::Random)
+        };
+        let [random, sequential] =
+            [AccessPattern::Random, AccessPattern::Sequential].map(|of| of(Region::WHOLE));
+        let said = |streams| Workload::new("region 13", Until::ops(1), streams).activity();
+        assert_eq!(said(vec![of("read", "1MiB", sequential, 1)]), "1 MiB sequential reads");
+        assert_eq!(said(vec![of("write", "4KiB", random, 32)]), "4K random writes at QD32");
+        assert_eq!(said(vec![of("mix:70", "4KiB:1,8KiB:1", random, 1)]), "random I/Os, 70% of them reads");
+        assert_eq!(said(vec![of("trim", "64KiB", sequential, 1)]), "64K sequential TRIM");
+        let durable = Stream { flush_every: 1, ..of("write", "8KiB", sequential, 1) };
+        assert_eq!(said(vec![durable]), "durable 8K sequential writes");
+        let both = vec![of("write", "1MiB", sequential, 1), of("flush", "4KiB", random, 1)];
+        assert_eq!(said(both), "1 MiB sequential writes and flushes");
+        let twice =
+            Workload { lanes: 4, ..Workload::new("", Until::ops(1), vec![of("read", "512", random, 8)]) };
+        assert_eq!(twice.activity(), "512 B random reads at QD32");
+        assert_eq!(Workload::rest(Nanos::from_secs(90)).activity(), "leaving the drive idle for 90.0 s");
     }
 
     fn reads(size: &str) -> Workload {

@@ -1,13 +1,17 @@
 //! How the metrics of a drive changed from check to check, also as JSON for programs and the served page.
 
+use likenew_core::findings::Standing;
 use likenew_restoring::check::CheckHistory;
 use likenew_stats::interval::CONFIDENCE_95;
 use likenew_stats::steady_state::level_changes;
 use likenew_stats::summary::median;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::indexed_run::MetricValue;
 use super::queries::{Check, DamagedRun, DriveRow};
+
+pub mod wording;
 
 /// Standard errors from a value to each end of its interval at 95%, of a normal distribution.
 const REACH_95: f64 = 1.96;
@@ -55,6 +59,15 @@ pub struct Change {
     pub high: f64,
 }
 
+/// A sentence about how a drive changed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct News {
+    /// A fall is a problem, and a gain is none.
+    pub standing: Standing,
+    /// With its full stop.
+    pub sentence: String,
+}
+
 impl DriveHistory {
     /// From the checks of a drive, the earliest first.
     pub fn new(drive: DriveRow, checks: Vec<Check>) -> Self {
@@ -78,8 +91,25 @@ impl DriveHistory {
 
     /// The change that matters: of the latest of each metric, the largest.
     pub fn main_change(&self) -> Option<(&MetricHistory, &Change)> {
+        self.changes().first().copied()
+    }
+
+    /// The latest change of each metric that changed, the largest first.
+    fn changes(&self) -> Vec<(&MetricHistory, &Change)> {
         let latest = self.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
-        latest.max_by(|(_, one), (_, other)| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()))
+        let mut changes: Vec<(&MetricHistory, &Change)> = latest.collect();
+        changes.sort_by(|(_, one), (_, other)| other.ratio.ln().abs().total_cmp(&one.ratio.ln().abs()));
+        changes
+    }
+
+    /// The same in sentences, or one that says that nothing changed; never empty.
+    pub fn news(&self) -> Vec<News> {
+        let changes: Vec<News> =
+            self.changes().into_iter().map(|(metric, change)| wording::changed(metric, change)).collect();
+        match &changes[..] {
+            [] => vec![wording::no_change(self.checks.len(), !self.metrics.is_empty())],
+            _ => changes,
+        }
     }
 
     /// A metric by its name.
@@ -154,11 +184,16 @@ fn listed(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> Valu
     json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged})
 }
 
-/// The same with all checks of each drive, by its key: all that a page shows of them.
+/// Drives as a page that needs no server: what one would answer, by address, and the view that the page opens with.
 pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
-    let with_checks = |drive: &DriveHistory| (drive.drive.key.clone(), detailed(drive));
-    let each: serde_json::Map<String, Value> = drives.iter().map(with_checks).collect();
-    text(&json!({"history": listed(drives, drives.len(), damaged), "drives": each}))
+    let answer = |drive: &DriveHistory| (format!("/api/history/{}", drive.drive.key), detailed(drive));
+    let mut answers: serde_json::Map<String, Value> = drives.iter().map(answer).collect();
+    answers.insert("/api/history?limit=500".into(), listed(drives, drives.len(), damaged));
+    let place = match drives {
+        [only] => format!("#/history/{}", only.drive.key),
+        _ => "#/history".to_owned(),
+    };
+    text(&json!({"place": place, "answers": answers}))
 }
 
 /// One drive with all of its checks.
@@ -180,6 +215,10 @@ fn summary(drive: &DriveHistory) -> Value {
     json!({
         "archive": row.archive,
         "key": row.key,
+        "name": wording::drive(row),
+        "title": wording::title(row),
+        "about": wording::about(row),
+        "news": drive.news(),
         "access": row.access,
         "model": row.model,
         "serial_hash": row.serial,

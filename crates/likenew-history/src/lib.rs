@@ -21,7 +21,8 @@ mod sync;
 mod wording;
 
 pub use database::{History, KeptRuns};
-pub use drive_history::{Change, DriveHistory, MetricHistory, drive_json, drives_json, page_json};
+pub use drive_history::wording as drive_wording;
+pub use drive_history::{Change, DriveHistory, MetricHistory, News, drive_json, drives_json, page_json};
 pub use error::HistoryError;
 pub use indexed_run::{MetricValue, Problem};
 pub use location::Location;

@@ -44,7 +44,7 @@ pub fn history_page(data: &str, plain: &str) -> String {
     let (before, after) = PAGE.split_once(DOCUMENTS_PLACE).expect("the build checked the bundle's places");
     let block = escaped(data);
     let page =
-        format!("{before}<script type=\"application/json\" id=\"likenew-history\">{block}</script>{after}");
+        format!("{before}<script type=\"application/json\" id=\"likenew-view\">{block}</script>{after}");
     let plain = html! {
         style { (PreEscaped(STYLE)) }
         main class="plain" { pre { @for line in plain.lines() { (clean(line)) "\n" } } }
@@ -268,9 +268,9 @@ mod tests {
 
     #[test]
     fn a_page_of_history_has_its_data_and_the_same_for_readers_without_scripts() {
-        let data = serde_json::json!({"history": {"drives": [NASTY]}}).to_string();
+        let data = serde_json::json!({"answers": {"drives": [NASTY]}}).to_string();
         let page = history_page(&data, "✓ sim:<b>\n");
-        let (_, rest) = page.split_once("id=\"likenew-history\">").unwrap();
+        let (_, rest) = page.split_once("id=\"likenew-view\">").unwrap();
         let (json, _) = rest.split_once("</script>").unwrap();
         assert_eq!(serde_json::from_str::<serde_json::Value>(json).unwrap().to_string(), data);
         assert!(page.contains("<noscript><style>") && page.contains("<pre>✓ sim:&lt;b&gt;\n"));

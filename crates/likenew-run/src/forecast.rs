@@ -36,6 +36,17 @@ pub struct Forecast {
     exact: HashMap<u64, Ratio>,
 }
 
+/// What is known of the time left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Certainty {
+    /// It is about that.
+    About,
+    /// It is about that at most: a planned fix may turn out not to be needed.
+    AtMost,
+    /// Too much of it is a guess to give a time.
+    Guess,
+}
+
 /// A planned workload or probe.
 #[derive(Clone, Debug, PartialEq)]
 struct Part {
@@ -130,7 +141,10 @@ impl Part {
 
     fn probe(probe: &Probe) -> Self {
         let name = probe.name();
-        let assumed_ns = probe_elapsed(probe).0 as f64;
+        // What is waited for may be there at once: half of the limit is wrong by half of it at most.
+        let may_end_early = matches!(probe, Probe::Release { .. } | Probe::OldFiles);
+        let early_ns = if may_end_early { probe.waits().0 as f64 / 2.0 } else { 0.0 };
+        let assumed_ns = probe_elapsed(probe).0 as f64 - early_ns;
         let mut hasher = DefaultHasher::new();
         name.hash(&mut hasher);
         Self {
@@ -290,9 +304,15 @@ impl Forecast {
         self.exact.contains_key(&part.exact) || self.ratios.contains_key(&part.kind)
     }
 
-    /// Whether too much of the rest is a guess to give a time, or undecided.
-    pub fn is_guess(&self, remaining: Nanos) -> bool {
-        self.is_open || self.guessed_ns > remaining.0 as f64 * GUESSED_MOST
+    /// What is known of this time left.
+    pub fn certainty(&self, remaining: Nanos) -> Certainty {
+        if self.guessed_ns > remaining.0 as f64 * GUESSED_MOST {
+            Certainty::Guess
+        } else if self.is_open {
+            Certainty::AtMost
+        } else {
+            Certainty::About
+        }
     }
 
     /// About how long the rest takes at this time, with this share of the running part done.

@@ -51,6 +51,8 @@ pub(crate) struct Jobs {
     program: Arc<Program>,
     grammar: Grammar,
     table: Mutex<Table>,
+    /// Held while the cost of a run is asked: asking locks the drive, and who types asks again and again.
+    asking: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -121,6 +123,8 @@ pub(crate) struct Now {
 pub(crate) struct JobEnd {
     /// The exit code; none if a signal ended it.
     code: Option<i32>,
+    /// What that means.
+    outcome: &'static str,
     /// Its result in a line, or why there is none.
     summary: String,
     run: Option<String>,
@@ -141,7 +145,7 @@ pub(crate) struct JobView {
 
 impl Jobs {
     pub(crate) fn new(program: Arc<Program>, grammar: Grammar) -> Self {
-        Self { program, grammar, table: Mutex::default() }
+        Self { program, grammar, table: Mutex::default(), asking: tokio::sync::Mutex::default() }
     }
 
     pub(crate) fn grammar(&self) -> &Grammar {
@@ -186,7 +190,10 @@ impl Jobs {
         let failed = |error: serde_json::Error| {
             ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::failed(&error.to_string()))
         };
-        let answer = self.program.output(estimate).await?;
+        let answer = {
+            let _alone = self.asking.lock().await;
+            self.program.output(estimate).await?
+        };
         let mut cost: Cost = serde_json::from_slice(&answer).map_err(failed)?;
         // Nothing is agreed to but what was asked.
         if cost.question.is_some() {
@@ -482,7 +489,12 @@ impl Job {
 
     fn end_with(&self, code: Option<i32>, said: &str) {
         let mut state = self.state();
-        let end = JobEnd { code, summary: wording::failed(said), run: state.run.clone() };
+        let end = JobEnd {
+            code,
+            outcome: wording::outcome(code),
+            summary: wording::failed(said),
+            run: state.run.clone(),
+        };
         let line = serde_json::json!({ "end": end }).to_string();
         self.publish(&mut state, line.into());
         state.end = Some(end);

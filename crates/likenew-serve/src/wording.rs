@@ -53,6 +53,19 @@ pub(crate) fn failed(messages: &str) -> String {
     }
 }
 
+/// What an exit code means (`likenew help exit-codes`).
+pub(crate) fn outcome(code: Option<i32>) -> &'static str {
+    match code {
+        Some(0) => "Done.",
+        Some(10) => "Done, and found a problem.",
+        Some(130) => "Canceled; it can be resumed.",
+        Some(2) => "Refused.",
+        Some(3) => "Refused for safety.",
+        Some(_) => "Could not finish.",
+        None => "Ended by a signal.",
+    }
+}
+
 pub(crate) const INDEX_ENDED: &str = "the index of runs is not there any more; start likenew serve again";
 pub(crate) const NO_SUCH_DRIVE: &str = "no kept run is of such a drive";
 

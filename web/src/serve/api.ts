@@ -1,210 +1,9 @@
-/** What the server answers, and how it is asked. */
+/** How the server is asked. */
 
-import type { Document, Standing } from "../Document";
-
-export interface OptionGrammar {
-  name: string;
-  help: string;
-  kind: "switch" | { choice: string[] } | { text: string };
-}
-
-export interface CommandGrammar {
-  name: string;
-  about: string;
-  options: OptionGrammar[];
-}
-
-export interface Order {
-  command: string;
-  target: string;
-  options: Record<string, string | true>;
-}
-
-/** What a run costs. */
-export interface Cost {
-  /** By which it is agreed to. */
-  id: number;
-  text: string;
-  /** How much of a full write of a real drive that is. */
-  wear?: string | null;
-  /** What the terminal asks before such a run. */
-  question: string | null;
-  /** The same run in a terminal. */
-  command: string | null;
-}
-
-/** One kind of I/O over the last half second. */
-export interface IoRate {
-  op: "read" | "write" | "trim" | "flush";
-  bytes_per_s: number;
-  iops: number;
-  /** Latencies of a run that this server started. */
-  latency_ns_p50?: number;
-  latency_ns_p99?: number;
-  latency_ns_max?: number;
-}
-
-export interface Progress {
-  step: string;
-  share: number | null;
-  left_ns: number | null;
-  bytes_done: number;
-  bytes_written: number;
-  bytes_per_s: number | null;
-  io: IoRate[];
-  drive_time_ns: number;
-}
-
-export interface JobEnd {
-  code: number | null;
-  summary: string;
-  run: string | null;
-}
-
-export interface Job extends Order {
-  id: number;
-  /** Whether this server started it. */
-  is_own: boolean;
-  run: string | null;
-  progress: Progress | null;
-  messages: string[];
-  end: JobEnd | null;
-}
-
-/** What is under way. */
-export interface Now {
-  running: Job[];
-  /** Another text than before if runs have begun or ended. */
-  change: string;
-}
-
-/** One line of a job's course; exactly one of these is there. */
-export interface JobEvent {
-  run?: { procedure: string; target: string; folder: string | null };
-  step?: { name: string };
-  progress?: Progress;
-  message?: string;
-  end?: JobEnd;
-}
-
-export interface RunEntry {
-  name: string;
-  started_at: string | null;
-  procedure: string | null;
-  target: string | null;
-  /** Unfinished: it goes on elsewhere, or was interrupted. */
-  standing: Standing | "unfinished" | null;
-  summary: string | null;
-  /** Why it cannot be read. */
-  error: string | null;
-}
-
-export interface RunPage {
-  runs: RunEntry[];
-  count: number;
-}
-
-/** A change that the scatter between checks does not explain: the level since then over the one before. */
-export interface Change {
-  since: string;
-  ratio: number;
-  ratio_low: number;
-  ratio_high: number;
-}
-
-/** A metric of the latest check, and how it got there. */
-export interface MetricHistory {
-  metric: string;
-  unit: string;
-  baseline_per_s: number;
-  now_per_s: number;
-  percent_of_baseline: number;
-  /** The same of each check up to now, of many the latest. */
-  percent_of_baseline_each: number[];
-  /** The earliest first. */
-  changes: Change[];
-}
-
-export interface DriveSummary {
-  archive: string;
-  key: string;
-  access: string;
-  model: string | null;
-  capacity_bytes: number | null;
-  target: string;
-  first_at: string;
-  last_at: string;
-  check_count: number;
-  /** The name of its run. */
-  last_check: string | null;
-  last_check_at: string | null;
-  standing: Standing | null;
-  summary: string | null;
-  metrics: MetricHistory[];
-}
-
-export interface CheckMetric {
-  metric: string;
-  unit: string;
-  per_s: number;
-  low_per_s: number;
-  high_per_s: number;
-  reference_per_s: number | null;
-  /** What the reference is. */
-  reference: string | null;
-  /** None where it was measured in another way than in the latest check. */
-  percent_of_baseline: number | null;
-}
-
-export interface Check {
-  run: string;
-  started_at: string;
-  standing: Standing;
-  summary: string;
-  metrics: CheckMetric[];
-}
-
-export interface DriveHistory extends DriveSummary {
-  /** The earliest first; of many, the first and the latest ones. */
-  checks: Check[];
-}
-
-export interface DamagedRun {
-  archive: string;
-  run: string;
-  error: string;
-}
-
-export interface History {
-  drives: DriveSummary[];
-  damaged: DamagedRun[];
-}
-
-/** What a saved page holds of drives over time. */
-export interface SavedHistory {
-  history: History;
-  drives: Record<string, DriveHistory>;
-}
-
-export interface DriveList {
-  simulated: { target: string; model: string; technology: string; capacity_bytes: number }[];
-  real: RealDrive[];
-}
-
-export interface RealDrive {
-  path: string;
-  model: string | null;
-  capacity_bytes: number;
-  /** Whether nothing is below it, neither a file nor other devices. */
-  is_drive: boolean;
-  used_by: string | null;
-}
-
-/** The drives of a page that was saved with their history. */
-export function savedHistory(): SavedHistory | null {
-  const block = window.document.getElementById("likenew-history");
-  return block && (JSON.parse(block.textContent ?? "") as SavedHistory);
-}
+import type { Document } from "../Document";
+import type { CommandGrammar, Order, Cost, Job, Now, JobEvent, RunPage, DriveHistory, History, DriveList } from "./answers";
+import { Refusal, fromFile, historyPath, keep, savedView } from "./file";
+import type { RefusalBody } from "./file";
 
 const KEPT = "likenew-secret";
 
@@ -249,28 +48,27 @@ export async function takeSecret(isNeeded: () => boolean, onSecret: () => void):
 /** Gives the secret, which was right, to other tabs of this page that need it. */
 export const shareSecret = (): void => tabs?.postMessage({ secret: kept() });
 
-/** The server answered that it does not do this. */
-export class Refusal extends Error {
-  constructor(
-    message: string,
-    readonly status: number,
-    /** With which a terminal asks for the consent that is missing. */
-    readonly command: string | null = null,
-  ) {
-    super(message);
-  }
-}
-
 async function answer(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { authorization: `Bearer ${kept()}`, ...(init.body ? { "content-type": "application/json" } : {}) };
   const response = await fetch(path, { ...init, headers });
   if (response.ok) return response;
-  const body: unknown = await response.json().catch(() => null);
-  const { error, command } = (body ?? {}) as { error?: string; command?: string };
-  throw new Refusal(error ?? `${response.status} ${response.statusText}`, response.status, command);
+  const body = ((await response.json().catch(() => null)) ?? {}) as Partial<RefusalBody>;
+  const { status, statusText } = response;
+  throw new Refusal({ error: body.error ?? `${status} ${statusText}`, status, command: body.command ?? null });
 }
 
-const json = async <T>(path: string, init?: RequestInit): Promise<T> => (await (await answer(path, init)).json()) as T;
+async function json<T>(path: string, init?: RequestInit): Promise<T> {
+  const asked = `${path}${typeof init?.body === "string" ? ` ${init.body}` : ""}`;
+  if (savedView) return fromFile<T>(savedView, asked);
+  try {
+    const given = (await (await answer(path, init)).json()) as T;
+    keep(asked, given, null);
+    return given;
+  } catch (error) {
+    if (error instanceof Refusal) keep(asked, null, error.body);
+    throw error;
+  }
+}
 const post = <T>(path: string, body?: unknown): Promise<T> =>
   json<T>(path, { method: "POST", ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
 
@@ -292,9 +90,8 @@ export const cancel = (id: number): Promise<unknown> => post(`/api/jobs/${id}/ca
 export const runs = (offset: number, limit: number): Promise<RunPage> => json(`/api/runs?offset=${offset}&limit=${limit}`);
 export const run = (name: string): Promise<Document> => json(`/api/runs/${encodeURIComponent(name)}`);
 /** All drives over time; the server gives no more of them at once. */
-export const history = async (): Promise<History> => savedHistory()?.history ?? json("/api/history?limit=500");
-export const driveHistory = async (key: string): Promise<DriveHistory> =>
-  savedHistory()?.drives[key] ?? json(`/api/history/${encodeURIComponent(key)}`);
+export const history = (): Promise<History> => json("/api/history?limit=500");
+export const driveHistory = (key: string): Promise<DriveHistory> => json(historyPath(key));
 /** How much the later runs differ from the first. */
 export const compare = (names: string[]): Promise<Document> =>
   json(`/api/compare?${new URLSearchParams(names.map((name) => ["run", name]))}`);

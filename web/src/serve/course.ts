@@ -1,9 +1,9 @@
 /** The course of a running job: what its events add up to. */
 
-import type { IoRate, JobEnd, JobEvent, Progress } from "./api";
+import type { IoRate, JobEnd, JobEvent, Progress, Step } from "./answers";
 
 export interface Course {
-  step: string;
+  step: Step | null;
   progress: Progress | null;
   /** Each kind of I/O that there was. */
   io: IoCourse[];
@@ -32,7 +32,7 @@ export interface IoCourse {
 const OPS: IoRate["op"][] = ["read", "write", "trim", "flush"];
 
 export const begin = (): Course => ({
-  step: "",
+  step: null,
   progress: null,
   io: [],
   messages: [],
@@ -45,7 +45,7 @@ export const begin = (): Course => ({
 
 export function add(course: Course, event: JobEvent): Course {
   if (event.run) return { ...begin(), messages: course.messages };
-  if (event.step) return { ...course, step: event.step.name };
+  if (event.step) return { ...course, step: event.step };
   if (event.message !== undefined) return { ...course, messages: [...course.messages, event.message] };
   if (event.end) return { ...course, end: event.end };
   const { progress } = event;
@@ -65,7 +65,7 @@ export function add(course: Course, event: JobEvent): Course {
     const isPause = value === null && points.at(-1)?.[1] === null;
     return [{ op, unit, rate, points: isPause ? points : [...points, [to_ns, value]] }];
   });
-  return { ...course, step: progress.step, progress, io, from_ns: course.from_ns ?? to_ns, to_ns, before_ns, last_ns: drive_time_ns };
+  return { ...course, progress, io, from_ns: course.from_ns ?? to_ns, to_ns, before_ns, last_ns: drive_time_ns };
 }
 
 /** The end of an axis for values up to `most`: 1, 2 or 5 times a power of ten. */

@@ -4,32 +4,11 @@ import { colored } from "../pictures";
 import type { Picture, ShownLine, ShownSeries } from "../shown";
 import { nameOf } from "../proof";
 import { DATE } from "../units";
-import type { Change, Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./api";
+import type { Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./answers";
 import { REFERENCES } from "../wording";
-import { aboutDrive, checkWords, DATE_AXIS, driveName, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
-
-export interface MetricChange {
-  metric: MetricHistory;
-  change: Change;
-}
+import { checkWords, DATE_AXIS, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
 
 const sizeOf = ({ ratio }: { ratio: number }): number => Math.abs(Math.log(ratio));
-
-/** The last change of each metric that changed. */
-export function lastChanges({ metrics }: Pick<DriveSummary, "metrics">): MetricChange[] {
-  return metrics.flatMap((metric) => {
-    const change = metric.changes.at(-1);
-    return change ? [{ metric, change }] : [];
-  });
-}
-
-/** The change that matters: of the last ones, the largest. */
-export function mainChange(drive: Pick<DriveSummary, "metrics">): MetricChange | null {
-  return lastChanges(drive).reduce<MetricChange | null>(
-    (main, other) => (main && sizeOf(main.change) > sizeOf(other.change) ? main : other),
-    null,
-  );
-}
 
 /** The drives that were checked; real ones before simulated ones, each in the order of the server. */
 export function checkedDrives(drives: DriveSummary[]): { real: DriveSummary[]; simulated: DriveSummary[] } {
@@ -48,8 +27,8 @@ export interface ListedDrive {
 
 /** A drive in a list of those that were checked. */
 export const listedDrive = (drive: DriveSummary): ListedDrive => ({
-  name: driveName(drive),
-  about: aboutDrive(drive),
+  name: drive.name,
+  about: drive.about,
   target: drive.target,
   drive,
 });

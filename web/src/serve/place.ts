@@ -1,13 +1,13 @@
 /** Where in the page the user is, as the part of the address behind the #. */
 
-import type { Order } from "./api";
+import type { Order } from "./answers";
 
 export type Place =
   | { view: "drives" }
   | { view: "simulated" }
   | { view: "start"; order: Order }
   | { view: "job"; id: number }
-  | { view: "history"; key: string }
+  | { view: "history"; key: string | null }
   | { view: "runs"; offset: number }
   | { view: "result"; runs: string[] };
 
@@ -21,7 +21,7 @@ export function placeOf(hash: string): Place {
     case "job":
       return { view, id: Number(rest[0]) };
     case "history":
-      return rest[0] ? { view, key: rest[0] } : { view: "drives" };
+      return { view, key: rest[0] || null };
     case "runs":
       return { view, offset: Math.max(Math.floor(Number(rest[0])) || 0, 0) };
     case "result":
@@ -52,6 +52,7 @@ function decode(part: string): string {
 const address = (...parts: string[]): string => `#/${parts.map(encodeURIComponent).join("/")}`;
 
 export const toDrives = address("drives");
+export const toHistory = address("history");
 export const toSimulated = address("simulated");
 export const toDriveHistory = (key: string): string => address("history", key);
 export const toRuns = (offset = 0): string => (offset > 0 ? address("runs", String(offset)) : address("runs"));

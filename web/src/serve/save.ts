@@ -2,27 +2,33 @@
 
 import type { Labeled } from "../Document";
 import { fileName, saveText } from "../save";
-import { driveHistory } from "./api";
-import type { DriveSummary, SavedHistory } from "./api";
+import { heard } from "./file";
+import type { SavedView } from "./file";
+import { session } from "./session.svelte";
 
 /** The block by which the page knows that it has a server. */
 const SERVED = /<script type="application\/json" id="likenew-server">true<\/script>/;
 
-async function savePage(id: string, data: unknown, title: string): Promise<void> {
+async function savePage(id: string, data: unknown): Promise<void> {
   const page = await (await fetch(window.location.pathname)).text();
   // Without any <, nothing inside can end the block.
   const json = JSON.stringify(data).replaceAll("<", "\\u003c");
   const block = `<script type="application/json" id="${id}">${json}</script>`;
-  saveText(fileName(title, "html"), page.replace(SERVED, () => block), "text/html");
+  saveText(fileName(session.title, "html"), page.replace(SERVED, () => block), "text/html");
 }
 
-export const saveDocuments = (documents: Labeled[], title: string): Promise<void> =>
-  savePage("likenew-documents", documents, title);
+export const saveDocuments = (documents: Labeled[]): Promise<void> => savePage("likenew-documents", documents);
 
-/** Drives with all of their checks. */
-export async function saveHistory(drives: DriveSummary[], title: string): Promise<void> {
-  const checked = drives.filter(({ check_count }) => check_count > 0);
-  const each = await Promise.all(checked.map(async ({ key }) => [key, await driveHistory(key)] as const));
-  const data: SavedHistory = { history: { drives: checked, damaged: [] }, drives: Object.fromEntries(each) };
-  await savePage("likenew-history", data, title);
+/** The view that is shown, with what the server has answered it. */
+export async function saveView(more: Partial<SavedView> = {}): Promise<void> {
+  const known = heard();
+  const answers = { ...known.answers, "/api/now": { running: session.running, change: "" } };
+  const view: SavedView = {
+    place: window.location.hash,
+    saved_at: new Date().toISOString(),
+    ...known,
+    answers,
+    ...more,
+  };
+  await savePage("likenew-view", view);
 }

@@ -1,7 +1,8 @@
 /** What every view of the served page needs to know: whether the server answers, what is under way, and what is marked. */
 
-import { Refusal, now, shareSecret, takeSecret } from "./api";
-import type { Job } from "./api";
+import { now, shareSecret, takeSecret } from "./api";
+import { Refusal, savedView } from "./file";
+import type { Job } from "./answers";
 import { pageTitle } from "./wording";
 
 /** Time between two questions to the server, and until an answer. Together less than the 5 s after which it is missed. */
@@ -15,12 +16,19 @@ export const session = $state({
   running: [] as Job[],
   /** Another text than before if runs have begun or ended. */
   change: "",
-  /** Saves what is shown as one HTML file, where that can be. */
+  /** Of the view that is shown. */
+  title: "",
+  /** Saves it as one HTML file, where that takes more than what was answered up to now. */
   save: null as (() => Promise<void>) | null,
 });
 
 /** Asks the server again and again, until the function that is returned is called. */
 export function watch(): () => void {
+  if (savedView) {
+    session.condition = "fine";
+    void now(0).then(({ running }) => (session.running = running), () => null);
+    return () => {};
+  }
   let timer: number | undefined;
   let isOver = false;
   const look = async (): Promise<void> => {
@@ -86,12 +94,14 @@ export function fresh<T>(load: () => Promise<T>): { readonly value: T | null; re
 export function titled(what: () => string | null): void {
   $effect(() => {
     const title = what();
-    if (title !== null) window.document.title = pageTitle(title);
+    if (title === null) return;
+    session.title = title;
+    window.document.title = pageTitle(title);
   });
 }
 
-/** Lets a view be saved as one HTML file, as long as it is shown. */
-export function canBeSaved(save: () => Promise<void>): void {
+/** How a view is saved as one HTML file, as long as it is shown. */
+export function savedBy(save: () => Promise<void>): void {
   $effect(() => {
     session.save = save;
     return () => (session.save = null);

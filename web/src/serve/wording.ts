@@ -1,9 +1,9 @@
 /** Everything that the pages of the server say. */
 
-import type { OverviewTable, Standing } from "../Document";
-import { spell, speedChange, withChangeRange, withRange } from "../units";
+import type { OverviewTable } from "../Document";
+import { spell, speedChange, withRange } from "../units";
 import { REFERENCES, WORDS } from "../wording";
-import type { Change, CheckMetric, DriveSummary, IoRate, Job, JobEnd, MetricHistory, Order, Progress } from "./api";
+import type { CheckMetric, IoRate, Job, MetricHistory, Order, Progress } from "./answers";
 
 export const NAV = { drives: "Drives", start: "New run", runs: "Earlier runs" };
 export const HISTORY = "History";
@@ -17,6 +17,11 @@ export const STOPPED =
 export const REFUSED =
   "This address has no secret, or a wrong one. Open the address that likenew serve has printed in the terminal.";
 export const SAVE_PAGE = "Save as HTML";
+export const WHOLE_FILE = "All drives";
+export const NOT_IN_FILE = "That is not in this file.";
+export const SAVED_UNDER_WAY = "The run was under way when this was saved. What came later is not in this file.";
+/** `2026-03-14T15:09:26.123Z` as a date and minute of UTC, which the dates of runs are in. */
+export const savedWords = (saved_at: string): string => `Saved from likenew serve on ${when(saved_at)} UTC`;
 export const SIMULATED_LINK = "Simulated drives, to try it out";
 export const OTHER_DRIVES = "Folders, and drives that are not here now";
 export const NEVER_CHECKED = "Never checked.";
@@ -30,6 +35,7 @@ export const CHECKED_SIMULATED = "Checked";
 export const REAL_CHECKED = "Real drives";
 export const NO_DRIVES = "No drive of this machine can be seen from here. A folder can be measured all the same.";
 export const HEALTH_LOADING = "Reading what the drives report …";
+export const REPORTED = "What the drives report";
 export const UNDER_WAY = "Under way";
 export const LOADING = "Loading …";
 export const COMMAND = "Command";
@@ -39,8 +45,7 @@ export const OPTIONS = "Options";
 export const COST_LOADING = "Working out what it costs …";
 export const COST_HEADING = "What it costs";
 export const IN_TERMINAL = "In a terminal";
-export const NEEDS_CONSENT =
-  "This needs a consent that only a terminal asks for. To go on there, paste this command and answer its questions:";
+export const NEEDS_CONSENT = "This page gives no consent. Where one is needed, a terminal asks for it:";
 export const START = "Start";
 export const CANCEL = "Cancel";
 export const CANCELING = "Canceling …";
@@ -55,42 +60,12 @@ export const SHOW_RESULT = "What was measured";
 export const AGAIN = "Run it again";
 export const DEFAULT_CHOICE = "default";
 
-const seconds = (ns: number): string => {
-  const s = ns / 1e9;
-  if (s < 1) return "less than a second";
-  if (s < 90) return `about ${s.toFixed(0)} s`;
-  if (s < 5400) return `about ${(s / 60).toFixed(0)} min`;
-  return `about ${(s / 3600).toFixed(0)} h`;
-};
-
-export const left = (ns: number): string => `${seconds(ns)} left`;
-
 /** What is chosen for a new run. */
 export const orderWords = ({ command, target }: Pick<Order, "command" | "target">): string =>
   `${NAV.start}: ${command} ${target}`;
 
 /** The title of a job. */
 export const jobTitle = ({ command, target }: Pick<Job, "command" | "target">): string => `${command} ${target}`;
-
-/** How a run ended, in a word. */
-export function endWord({ code }: JobEnd): string {
-  switch (code) {
-    case 0:
-      return "Done";
-    case 10:
-      return "Done, and found a problem";
-    case 130:
-      return "Canceled; it can be resumed";
-    case 2:
-      return "Refused";
-    case 3:
-      return "Refused for safety";
-    case null:
-      return "Ended by a signal";
-    default:
-      return "Could not finish";
-  }
-}
 
 /** A run by its folder, `2026-03-14T15-09-26.123Z-check-dev-sda`, as `check-dev-sda, 2026-03-14 15:09`. */
 export const resultTitle = (run: string): string =>
@@ -131,17 +106,7 @@ export const courseWords = (name: string, speeds: (number | null)[], unit: strin
   return `${name} so far: ${spell(Math.min(...known), unit)} to ${spell(Math.max(...known), unit)}`;
 };
 
-// ---- Drives over time, as `likenew history` says it ----
-
-/** The metrics as a sentence begins with them. */
-const METRICS: Record<string, string> = {
-  sequential_read: "sequential reads",
-  sequential_write: "sequential writes",
-  sustained_write: "sustained writes",
-  random_read: "4K random reads",
-  random_write: "4K random writes",
-  random_read_qd32: "4K random reads at QD32",
-};
+// ---- Drives over time ----
 
 export const CHECK_AGAIN = "Check again";
 export const ALL_METRICS = "all";
@@ -159,57 +124,12 @@ export const DAMAGED = "Runs that cannot be read";
 /** The metrics in the list of drives. */
 export const DRIVE_METRICS = ["sustained_write", "sequential_read"];
 
-/** The day of a time such as `2026-03-14T15:09:26Z`. */
-export const day = (time: string): string => time.slice(0, 10);
-
-/** Maker and model, or what stands for them, and where the drive is. */
-export const driveName = ({ access, model, target }: Pick<DriveSummary, "access" | "model" | "target">): string =>
-  model !== null && access !== "simulated" ? `${model} (${target})` : target;
-
-const checkCount = (count: number): string => (count === 1 ? "1 check" : `${spell(count, "")} checks`);
-
-/** The first line about one drive. */
-export function driveTitle(drive: DriveSummary): string {
-  const capacity = drive.capacity_bytes === null ? "" : `, ${spell(drive.capacity_bytes, "bytes")}`;
-  return `${driveName(drive)}${capacity}: ${checksSince(drive)}`;
-}
-
-export const checksSince = ({ check_count, first_at }: DriveSummary): string =>
-  `${checkCount(check_count)} since ${day(first_at)}`;
-
-/** What is known of a drive beside its name. */
-export const aboutDrive = (drive: DriveSummary): string =>
-  [
-    ...(drive.access === "simulated" && drive.model !== null ? [drive.model] : []),
-    ...(drive.capacity_bytes === null ? [] : [spell(drive.capacity_bytes, "bytes")]),
-    checksSince(drive),
-  ].join(" · ");
-
 /** What a drive reports of itself, from the table of facts: all that is known beside name, model and capacity. */
 export function reportedWords(table: OverviewTable | null, path: string): string[] {
   const row = table?.rows.find(({ cells }) => `/dev/${cells[0]}` === path);
   const named = (table?.headings ?? []).map((heading, at) => ({ heading, cell: row?.cells[at] ?? "" }));
   const known = named.slice(3).filter(({ cell }) => cell !== "" && cell !== "unknown" && cell !== "–");
   return known.map(({ heading, cell }) => `${heading} ${cell}`);
-}
-
-/** `Sequential reads are 12% slower (9–15%) since 2026-03-03.` */
-export function changeSentence({ metric }: MetricHistory, { since, ratio, ratio_low, ratio_high }: Change): string {
-  const name = METRICS[metric] ?? metric;
-  const range = withChangeRange(ratio, ratio_low, ratio_high);
-  return `${name.charAt(0).toUpperCase()}${name.slice(1)} are ${range} since ${day(since)}.`;
-}
-
-/** A fall is a problem, and a gain is none. */
-export const changeStanding = ({ ratio }: Change): Standing => (ratio < 1 ? "problem" : "good");
-
-/** Instead of changes, where there are none. */
-export function noChange(checks: number, hasMetrics: boolean): { standing: Standing; sentence: string } {
-  if (checks === 0) return { standing: "unknown", sentence: "Never checked." };
-  if (!hasMetrics) return { standing: "unknown", sentence: "Its last check measured no speed." };
-  if (checks === 1)
-    return { standing: "unknown", sentence: "Checked once, so there is nothing to compare with yet." };
-  return { standing: "good", sentence: `No change beyond the scatter between its ${spell(checks, "")} checks.` };
 }
 
 export const historyOf = (target: string): string => `History of ${target}`;

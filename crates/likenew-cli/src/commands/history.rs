@@ -226,8 +226,8 @@ fn drives_screen(drives: &[DriveHistory], total: usize, damaged: &[DamagedRun], 
         let sign = wording::sign(drive.checks.last());
         let line = format!("{sign} {name:DRIVE_WIDTH$} {day:DATE_WIDTH$}  {first:>16}  {second:>16}");
         let _ = writeln!(text, "{}", line.trim_end());
-        if let Some((metric, change)) = drive.main_change() {
-            let _ = writeln!(text, "    {}", wording::signed_change(metric, change));
+        if drive.main_change().is_some() {
+            let _ = writeln!(text, "    {}", wording::signed(&drive.news()[0]));
         }
         if details {
             let _ = writeln!(text, "{}", wording::key(&drive.drive.key));
@@ -249,14 +249,8 @@ fn drives_screen(drives: &[DriveHistory], total: usize, damaged: &[DamagedRun], 
 /// One drive: what changed, and a line for each check.
 fn drive_screen(drive: &DriveHistory, typed: &str, details: bool) -> String {
     let mut head = format!("{}\n", wording::title(&drive.drive));
-    let changes = drive.metrics.iter().filter_map(|metric| Some((metric, metric.changes.last()?)));
-    let changes: Vec<String> =
-        changes.map(|(metric, change)| wording::signed_change(metric, change)).collect();
-    if changes.is_empty() {
-        let _ = writeln!(head, "{}", wording::no_change(drive.checks.len(), !drive.metrics.is_empty()));
-    }
-    for change in changes {
-        let _ = writeln!(head, "{change}");
+    for news in drive.news() {
+        let _ = writeln!(head, "{}", wording::signed(&news));
     }
     if let Some(check) = drive.checks.last() {
         let _ = writeln!(head, "{}", cut(&wording::last_standing(check), WIDTH));

@@ -269,7 +269,7 @@ fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Ex
             RestoreStep::Run(workload) => &*workload.name,
             RestoreStep::Probe(probe) => probe.name(),
         };
-        progress.borrow_mut().on_begin(name);
+        progress.borrow_mut().on_begin(name, name);
         progress.borrow().set_share(done, all);
     };
     let Evidence { segments, observations, .. } = evidence;

@@ -2,37 +2,29 @@
 
 use std::path::Path;
 
-use likenew_core::quantity::{Iops, Rate, Share, Size, SpeedChange, with_change_range};
+use likenew_core::findings::Standing;
+use likenew_core::quantity::{Iops, Rate, Share};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::Number;
+use likenew_history::drive_wording::metric_name;
+pub(crate) use likenew_history::drive_wording::{change, day, drive, title};
 use likenew_history::{
-    Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, MetricValue, Peers, Place,
+    Change, Check, DamagedRun, DriveHistory, DriveRow, MetricHistory, MetricValue, News, Peers, Place,
 };
 use likenew_procedures::check::among_peers;
 use likenew_stats::peers::PEERS_LEAST;
 
-/// Metrics of a check: as a sentence begins with them, and the two lines above their column.
-const METRICS: [(&str, &str, [&str; 2]); 6] = [
-    ("sequential_read", "sequential reads", ["sequential", "read"]),
-    ("sequential_write", "sequential writes", ["sequential", "write"]),
-    ("sustained_write", "sustained writes", ["sustained", "write"]),
-    ("random_read", "4K random reads", ["4K random", "read"]),
-    ("random_write", "4K random writes", ["4K random", "write"]),
-    ("random_read_qd32", "4K random reads at QD32", ["4K random", "read QD32"]),
-];
-
-fn entry(name: &str) -> Option<&'static (&'static str, &'static str, [&'static str; 2])> {
-    METRICS.iter().find(|(metric, ..)| *metric == name)
-}
-
-/// The metric in a sentence.
-fn metric_name(name: &str) -> &str {
-    entry(name).map_or(name, |(_, plural, _)| plural)
-}
-
 /// The two lines above the column of a metric.
 pub(crate) fn headings(name: &str) -> [&str; 2] {
-    entry(name).map_or([name, ""], |(.., headings)| *headings)
+    match name {
+        "sequential_read" => ["sequential", "read"],
+        "sequential_write" => ["sequential", "write"],
+        "sustained_write" => ["sustained", "write"],
+        "random_read" => ["4K random", "read"],
+        "random_write" => ["4K random", "write"],
+        "random_read_qd32" => ["4K random", "read QD32"],
+        _ => [name, ""],
+    }
 }
 
 /// Names of metrics in the table of drives.
@@ -42,19 +34,6 @@ pub(crate) const DRIVE_METRICS: [&str; 2] = ["sustained_write", "sequential_read
 pub(crate) const DRIVE_HEADINGS: [&str; 4] = ["drive", "last check", "sustained write", "sequential read"];
 /// The heading of the column of dates.
 pub(crate) const DATE_HEADING: &str = "checked";
-
-/// The day of a time such as `2026-03-14T15:09:26Z`.
-pub(crate) fn day(time: &str) -> &str {
-    time.get(..10).unwrap_or(time)
-}
-
-/// Maker and model, or what stands for them, and where the drive is.
-pub(crate) fn drive(drive: &DriveRow) -> String {
-    match &drive.model {
-        Some(model) if drive.access != "simulated" => format!("{model} ({})", drive.target),
-        _ => drive.target.clone(),
-    }
-}
 
 fn value(metric: &MetricHistory, value: f64) -> String {
     match metric.unit.as_str() {
@@ -86,20 +65,14 @@ pub(crate) fn share_cell(share: Option<f64>, mark: Option<&Change>) -> String {
     share.map_or_else(|| "- ".into(), |share| format!("{:.0}{arrow}", Share(share)))
 }
 
-/// "sequential reads are 12% slower (9–15%) since 2026-03-03".
-pub(crate) fn change(metric: &MetricHistory, change: &Change) -> String {
-    let range =
-        with_change_range(SpeedChange(change.ratio), SpeedChange(change.low), SpeedChange(change.high));
-    format!("{} are {range} since {}", metric_name(&metric.name), day(&change.since))
-}
-
-/// A sentence with its sign: a fall is a problem, and a gain is none.
-pub(crate) fn signed_change(metric: &MetricHistory, of: &Change) -> String {
-    let sign = if of.ratio < 1.0 { "✗" } else { "✓" };
-    let sentence = change(metric, of);
-    let mut letters = sentence.chars();
-    let first: String = letters.next().map(|letter| letter.to_uppercase().collect()).unwrap_or_default();
-    format!("{sign} {first}{}.", letters.as_str())
+/// What changed, with its sign.
+pub(crate) fn signed(news: &News) -> String {
+    let sign = match news.standing {
+        Standing::Good => "✓",
+        Standing::Problem => "✗",
+        Standing::Unknown | Standing::Info => "?",
+    };
+    format!("{sign} {}", news.sentence)
 }
 
 /// `sequential reads: 300 MB/s, slower than 46 of 47 others, 0.61× (0.55–0.68) of their median`.
@@ -155,30 +128,6 @@ pub(crate) fn peers_total(all: &[Peers<'_>]) -> String {
         (_, 0) => format!("✓ {compared}; none is slower than the others."),
         _ => format!("{compared}; slower than the others: {slow_text}."),
     }
-}
-
-pub(crate) fn no_change(checks: usize, has_metrics: bool) -> String {
-    match checks {
-        1.. if !has_metrics => "? Its last check measured no speed.".into(),
-        0 => "? Never checked.".into(),
-        1 => "? Checked once, so there is nothing to compare with yet.".into(),
-        checks => format!("✓ No change beyond the scatter between its {} checks.", Number(checks as f64)),
-    }
-}
-
-/// The first line about one drive.
-pub(crate) fn title(drive_row: &DriveRow) -> String {
-    let capacity = drive_row.capacity_bytes.map(|bytes| format!(", {}", Size(bytes.cast_unsigned())));
-    let checks = match drive_row.checks {
-        1 => "1 check".into(),
-        checks => format!("{} checks", Number(checks as f64)),
-    };
-    format!(
-        "{}{}: {checks} since {}",
-        drive(drive_row),
-        capacity.unwrap_or_default(),
-        day(&drive_row.first_at)
-    )
 }
 
 /// The sign of a check's standing.
@@ -305,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_says_since_when_and_by_how_much() {
+    fn a_value_stands_beside_its_share() {
         let change =
             Change { at: 3, since: "2026-03-03T10:00:00.000Z".into(), ratio: 0.88, low: 0.85, high: 0.91 };
         let metric = MetricHistory {
@@ -316,10 +265,6 @@ mod tests {
             now: 88e6,
             changes: Vec::new(),
         };
-        assert_eq!(
-            signed_change(&metric, &change),
-            "✗ Sequential reads are 12% slower (9–15%) since 2026-03-03."
-        );
         assert_eq!(now_cell(Some(&metric)), " 88.0 MB/s   88%");
         assert_eq!(share_cell(Some(0.88), Some(&change)), "88%↓");
     }

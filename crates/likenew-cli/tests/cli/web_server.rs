@@ -230,6 +230,21 @@ fn what_was_started_wrongly_says_why() {
 }
 
 #[test]
+fn who_asks_again_before_the_first_answer_gets_both() {
+    let sandbox = Sandbox::new();
+    let server = WebServer::start(&sandbox);
+    let folder = sandbox.work().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let order = json!({"command": "bench", "target": folder, "options": {"span": "64MiB"}});
+    std::thread::scope(|scope| {
+        let asked: Vec<_> = (0..4).map(|_| scope.spawn(|| server.post("/api/estimate", &order))).collect();
+        for answer in asked.into_iter().map(|asked| asked.join().unwrap()) {
+            assert_eq!(answer.status, 200, "{}", answer.body);
+        }
+    });
+}
+
+#[test]
 fn what_wears_flash_is_started_once_and_only_after_the_question_that_the_terminal_asks() {
     let sandbox = Sandbox::new();
     let server = WebServer::start(&sandbox);

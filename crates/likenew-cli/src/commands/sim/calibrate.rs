@@ -133,7 +133,7 @@ struct Bar(Mutex<Progress>);
 
 impl Bar {
     fn begin(&self, name: &str) {
-        locked(&self.0).on_begin(name);
+        locked(&self.0).on_begin(name, name);
     }
 
     fn finish(&self) {
