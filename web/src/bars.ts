@@ -7,7 +7,7 @@ import type { Item, Legend } from "./labels";
 import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
-import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
+import { brokenInto, fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -27,9 +27,14 @@ function barred({ lines }: ShownSeries): ShownLine[] {
 }
 
 /** The text at a bar, in a narrow picture in two lines. */
-function labelOf({ labels, points }: ShownLine, at: number, unit: string, width: number): string {
+function labelOf({ labels, points }: ShownLine, at: number, unit: string, width: number): string[] {
   const text = labels?.[at] ?? spell(points[at]?.[1] ?? 0, unit);
-  return width < NARROW ? text.replaceAll(" · ", "\n") : text;
+  return width < NARROW ? text.split(" · ") : [text];
+}
+
+/** Its lines in this room, which ECharts would break within words. */
+function labelLines(texts: string[], room: number, font: string): string[] {
+  return texts.flatMap((text) => brokenInto(text, room, font));
 }
 
 /** The room for names, bars and numbers. */
@@ -51,12 +56,12 @@ function layoutOf(series: ShownSeries, look: Look): Layout {
   const isNarrow = width < NARROW;
   const font = fontOf(isNarrow ? SIZE - 1 : SIZE);
   const bars = barred(series);
-  const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
+  const labels = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
   const left = Math.min(widthOf(categories) + 16, width * (isNarrow ? 0.3 : 0.32));
-  const most = Math.min(widthOf(texts, font) + 16, width * (isNarrow ? 0.42 : 0.4));
+  const most = Math.min(widthOf(labels.flat(), font) + 16, width * (isNarrow ? 0.42 : 0.4));
   const right = Math.max(most, whole ? widthOf(whole.label) / 2 + 4 : 0);
   const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
-  const thick = Math.max(BAR, tallest(texts.map((text) => linesOf(text, right - 12, font))));
+  const thick = Math.max(BAR, tallest(labels.map((texts) => labelLines(texts, right - 12, font).length)));
   const names = tallest(categories.map((name) => linesOf(name, left - 12)));
   const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...toneKeys(lines, look)];
   const legend = legendOf(keys, width, palette.ink);
@@ -288,12 +293,10 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
     const text = {
       type: "text",
       style: {
-        text: labelOf(line, dataIndex, y.unit, width),
+        text: labelLines(labelOf(line, dataIndex, y.unit, width), right - 12, font).join("\n"),
         x: coordSys.x + coordSys.width + 8,
         y: top + thick / 2,
         verticalAlign: "middle",
-        width: right - 12,
-        overflow: "break",
         lineHeight: LINE,
         fill: palette.ink,
         font,
