@@ -48,7 +48,8 @@ export const WORDS = {
   copied: "Copied",
   startHere: "Start it here",
   saved: "Saved",
-  copyCsv: "Copy as CSV",
+  linkCopied: "Address copied",
+  theme: "Theme",
   showAll: "Show all",
   logarithmic: "Log",
   table: "Table",
@@ -137,9 +138,14 @@ export function startHereOf(command: string): string {
   return `${WORDS.startHere}: ${command}`;
 }
 
-export function copyCsvOf(title: string): string {
-  return `Copy ${title} as CSV`;
+/** The forms in which a table is copied. */
+export const FORMS = { markdown: "as Markdown", text: "as plain text", csv: "as CSV" };
+
+export function linkOf(title: string): string {
+  return `Address of ${title}`;
 }
+
+export const THEMES = { system: "like the system", light: "light", dark: "dark" };
 
 /** The name of the table of a chart, whose own name is the title. */
 export function tableNameOf(title: string): string {
