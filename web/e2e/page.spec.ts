@@ -259,6 +259,52 @@ test("no two parts of a page have one address", async ({ page, open }) => {
   expect(links.filter((id) => !ids.includes(id))).toEqual([]);
 });
 
+const paperOf = (page: Page): Promise<string> => page.evaluate(() => getComputedStyle(window.document.body).backgroundColor);
+const [WHITE, BLACK] = ["rgb(251, 251, 250)", "rgb(20, 23, 26)"];
+
+test("the reader chooses the theme, which is kept and there from the first frame", async ({ page, open }) => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await open([fill()]);
+  expect(await paperOf(page)).toBe(WHITE);
+  await page.getByLabel("Theme").selectOption("dark");
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.emulateMedia({ media: "print" });
+  expect(await paperOf(page)).toBe("rgb(255, 255, 255)");
+  await page.emulateMedia({ media: "screen" });
+  // Before the page itself has run.
+  await page.addInitScript(() => {
+    new MutationObserver((_, observer) => {
+      if (!window.document.body) return;
+      Object.assign(window, { first: getComputedStyle(window.document.documentElement).colorScheme });
+      observer.disconnect();
+    }).observe(window.document, { childList: true, subtree: true });
+  });
+  await page.reload();
+  expect(await page.evaluate(() => (window as unknown as { first: string }).first)).toBe("dark");
+  await expect(page.getByLabel("Theme")).toHaveValue("dark");
+  await page.getByLabel("Theme").selectOption("system");
+  expect(await paperOf(page)).toBe(WHITE);
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.getByLabel("Theme").selectOption("light");
+  expect(await paperOf(page)).toBe(WHITE);
+});
+
+test("where nothing is kept, the theme lasts as long as the page", async ({ page, open }) => {
+  await page.addInitScript(() =>
+    Object.defineProperty(window, "localStorage", {
+      get() {
+        throw new DOMException("refused", "SecurityError");
+      },
+    }),
+  );
+  await open([fill()]);
+  await page.getByLabel("Theme").selectOption("dark");
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.reload();
+  expect(await paperOf(page)).toBe(WHITE);
+});
+
 const HEAT = "Speed by block size and queue depth: random write";
 
 test("a heat map has a cell for every number and says it by pointer and by keyboard", async ({ page, open }) => {

@@ -1,6 +1,7 @@
 import { mount } from "svelte";
 
 import App from "./App.svelte";
+import Footer from "./Footer.svelte";
 import Saved from "./serve/Saved.svelte";
 import Serve from "./serve/Serve.svelte";
 import "./page.css";
@@ -9,6 +10,8 @@ import { embeddedDocuments, isServed } from "./source";
 
 const target = window.document.getElementById("likenew");
 if (!target) throw new Error("the page has no element with the id likenew");
+const documents = embeddedDocuments();
 if (isServed()) mount(Serve, { target });
 else if (savedHistory()) mount(Saved, { target });
-else mount(App, { target, props: { documents: embeddedDocuments() } });
+else mount(App, { target, props: { documents } });
+mount(Footer, { target, props: { version: documents[0]?.document.instrument.version } });
