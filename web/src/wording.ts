@@ -60,6 +60,7 @@ export const WORDS = {
   whenNew: "when new",
   marks: "marks",
   spans: "range of a knee",
+  usual: "usual of its class",
   slower: "slower",
   unclear: "change unclear",
   noReference: "Without a bar: nothing to compare it with.",
@@ -161,6 +162,11 @@ export function barWords(value: string, share: string, reference: string, kind?:
   return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
 }
 
+/** What is usual of a class, beside a number: `usual 2.10–3.50 GB/s`. */
+export function usualWords(range: string): string {
+  return `usual ${range}`;
+}
+
 export function shareWords(share: string, of: string): string {
   return `${share} of ${of}`;
 }
@@ -229,6 +235,8 @@ export const HINTS = {
 /** `5.95× slower · 11.4 MB/s`. */
 export const differenceWords = (difference: string, value: string): string => `${difference} · ${value}`;
 
+/** What the first screen of `age` says where a change may be none. */
+export const UNCLEAR = "unclear";
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";
 

@@ -214,6 +214,15 @@ fn bench_shows_what_is_usual_beside_what_is_measured_in_the_same_way() {
         line("SEQ1M Q8T1 read").ends_with(" MB/s") && line("SEQ1M Q8T1 write").ends_with(" MB/s"),
         "{known:#?}"
     );
+    let findings: Value = serde_json::from_slice(&fs::read(kept.run.join("findings.json")).unwrap()).unwrap();
+    let usual = findings["tables"]["usual"].as_array().unwrap();
+    let tests: Vec<&str> = usual.iter().map(|row| row["test"].as_str().unwrap()).collect();
+    assert_eq!(tests, ["SEQ1M Q8T1", "RND4K Q1T1", "SEQ1M Q8T1", "RND4K Q1T1"]);
+    for row in usual {
+        let [low, middle, high] =
+            ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map(|key| row[key].as_f64().unwrap());
+        assert!(1e7 < low && low < middle && middle < high && high < 1e10, "{row}");
+    }
     // Nobody rates one sequential I/O at a time.
     assert!(!line("SEQ1M Q1T1 read").ends_with("B/s"), "{known:#?}");
     assert!(line("Usual").contains("an NVMe SSD on PCIe 3.0 ×4"), "{known:#?}");
