@@ -1,9 +1,12 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
 import type { Page } from "@playwright/test";
 
 import type { Labeled, Row } from "../src/Document";
 import { rangeOf, spell } from "../src/units";
 import { labeled, small, xray } from "../test/documents";
-import { cardOf, expect, inked, saved, test, unfoldAll, violations } from "./fixtures";
+import { drive } from "../test/histories";
+import { cardOf, expect, inked, pageWith, saved, test, unfoldAll, violations } from "./fixtures";
 
 const bench = (): Labeled => labeled("new", "bench-new");
 const pair = (): [Labeled, Labeled] => [bench(), labeled("used", "bench-used")];
@@ -246,6 +249,28 @@ test("the address of a chart or a table unfolds and shows it", async ({ page, co
   await page.goto(`${address}${href}`);
   await expect(page.locator(href)).toBeInViewport();
   await expect(page.locator(href)).toBeFocused();
+});
+
+test("where the address names a view, it names a part of it as well", async ({ page, context }, info) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const one = drive({ sequential_read: [500e6, 510e6, 505e6, 500e6] });
+  const block = JSON.stringify({ history: { drives: [one, { ...one, key: "other" }], damaged: [] }, drives: { [one.key]: one } });
+  const path = info.outputPath("history.html");
+  const url = pageWith([], path);
+  const documents = '<script type="application/json" id="likenew-documents">[]</script>';
+  const text = readFileSync(path, "utf8");
+  expect(text.split(documents)).toHaveLength(2);
+  writeFileSync(path, text.replace(documents, `<script type="application/json" id="likenew-history">${block}</script>`));
+  await page.setViewportSize({ width: 800, height: 300 });
+  const view = `${url}#/history/${one.key}`;
+  await page.goto(view);
+  await page.getByRole("link", { name: /^Address of / }).click();
+  await expect.poll(() => clipboard(page)).toBe(`${view}?at=history`);
+  expect(page.url()).toBe(`${view}?at=history`);
+  await page.goto("about:blank");
+  await page.goto(`${view}?at=history`);
+  await expect(page.locator("#history")).toBeFocused();
+  await expect(page.locator("#history")).toBeInViewport();
 });
 
 test("no two parts of a page have one address", async ({ page, open }) => {
