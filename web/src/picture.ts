@@ -770,7 +770,7 @@ function pointOf(line: ShownLine, { dataIndex, value }: Hovered): [number, numbe
   return pointAt(line, isPart && typeof value === "object" ? Number((value as number[])[2]) : dataIndex);
 }
 
-/** What is usual at a position, if that is known. */
+/** The normal range at a position, if that is known. */
 export function usualOf({ y }: Series, { usual = [] }: ShownLine, x: number): string[] {
   return usual.filter(([at]) => at === x).map(([, low, , high]) => usualWords(rangeOf(spell(low, y.unit), spell(high, y.unit))));
 }

@@ -337,7 +337,7 @@ function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
   };
 }
 
-/** The speeds of a benchmark beside what is usual. */
+/** The speeds of a benchmark beside those of its class. */
 function withUsual(series: ShownSeries, { tables }: Document): ShownSeries {
   const lines = series.lines.map((line): ShownLine => {
     const usual = (tables["usual"] ?? []).flatMap((row): [number, number, number, number][] => {

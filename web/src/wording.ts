@@ -162,7 +162,7 @@ export function barWords(value: string, share: string, reference: string, kind?:
   return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
 }
 
-/** What is usual of a class, beside a number: `usual 2.10–3.50 GB/s`. */
+/** The normal range of a class, beside a number: `usual 2.10–3.50 GB/s`. */
 export function usualWords(range: string): string {
   return `usual ${range}`;
 }
