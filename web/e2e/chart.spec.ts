@@ -6,7 +6,7 @@ import { DARK, LIGHT, STRIP } from "../src/picture";
 import { spell } from "../src/units";
 import { labeled, xray } from "../test/documents";
 import { BUNDLE } from "./build";
-import { cardOf, expect, saved, test, textsOf } from "./fixtures";
+import { cardOf, expect, saved, test, textsOf, unfoldAll } from "./fixtures";
 import type { Text } from "./fixtures";
 
 const FILES = "Speed of each file";
@@ -162,6 +162,48 @@ test("runs that are compared have bars of their colors around 1×, with the diff
   const has = (color: string) => [color, `rgb(${rgbOf(color).join(",")})`].some((text) => svg.includes(text));
   expect([LIGHT.lines[1]!, LIGHT.fall].map(has)).toEqual([true, false]);
   await expect(page.getByRole("heading", { name: "Each run by itself" })).toBeVisible();
+});
+
+test("a benchmark has what is usual of its class at its bars, in words and beside another run", async ({ page, open }) => {
+  const [one, two] = [labeled("one", "bench-new"), labeled("two", "bench-used")];
+  const rows = [["read", 500e6], ["write", 40e6]].map(([op, speed]) => {
+    const [low, high] = [Number(speed) * 0.9, Number(speed) * 1.1];
+    return { test: "SEQ1M Q8T1", op: op!, bytes_per_s: speed!, bytes_per_s_low: low, bytes_per_s_high: high, models: 9 };
+  });
+  one.document.tables["usual"] = rows;
+  await open([one]);
+  const title = "Speed of each test";
+  const texts = (await textsIn(page, title)).map(({ text }) => text);
+  expect(texts).toEqual(expect.arrayContaining(["usual of its class", "280 MB/s · usual 450–550 MB/s", "271 MB/s"]));
+  await expect(cardOf(page, title).getByRole("img")).toHaveAccessibleDescription(/read 280 MB\/s, usual 450–550 MB\/s/);
+  // The axis goes as far as what is usual.
+  expect(Math.max(...texts.map((text) => Number(/^(\d+) MB\/s$/.exec(text)?.[1] ?? 0)))).toBeGreaterThanOrEqual(500);
+  await open([one, two]);
+  const both = (await textsIn(page, title)).map(({ text }) => text);
+  expect(both.filter((text) => text.includes("· usual 450–550 MB/s"))).toHaveLength(1);
+});
+
+test("a narrow axis has as many numbers as have room", async ({ page, open }) => {
+  await page.setViewportSize({ width: 390, height: 900 });
+  const one = labeled("one", "endure-knees");
+  const { title, lines } = one.document.series["file"]!;
+  const end = lines[0]!.points.at(-1)![0];
+  for (const { points } of lines) for (const point of points) point[0] *= (15 * 2 ** 30) / end;
+  await open([one]);
+  const numbers = (await textsIn(page, title)).flatMap(({ text }) => /^([\d.]+) GiB$/.exec(text)?.[1] ?? []);
+  expect(numbers).toEqual(["0", "5", "10", "15"]);
+});
+
+test("three bars of one run are told apart", async ({ page, open }) => {
+  await open([labeled("new", "bench-new"), labeled("used", "bench-used")]);
+  await unfoldAll(page);
+  const svg = (await saved(page, "Save Latencies of each test: p50, p99 and max as SVG")).content.toString();
+  const blue = [LIGHT.lines[0]!, `rgb(${rgbOf(LIGHT.lines[0]!).join(",")})`];
+  const opacities = [...svg.matchAll(/<path [^>]*>/g)]
+    .map(([path]) => path)
+    .filter((path) => blue.some((color) => path.includes(`fill="${color}"`)))
+    .map((path) => /fill-opacity="([\d.]+)"/.exec(path)?.[1] ?? "1");
+  expect(new Set(opacities).size).toBe(3);
 });
 
 test("the bundle stays below 900 KiB", () => {

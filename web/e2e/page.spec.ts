@@ -1,9 +1,12 @@
+import { readFileSync, writeFileSync } from "node:fs";
+
 import type { Page } from "@playwright/test";
 
 import type { Labeled, Row } from "../src/Document";
 import { rangeOf, spell } from "../src/units";
-import { labeled, small } from "../test/documents";
-import { cardOf, expect, inked, saved, test } from "./fixtures";
+import { labeled, small, xray } from "../test/documents";
+import { drive } from "../test/histories";
+import { cardOf, expect, inked, pageWith, saved, test, unfoldAll, violations } from "./fixtures";
 
 const bench = (): Labeled => labeled("new", "bench-new");
 const pair = (): [Labeled, Labeled] => [bench(), labeled("used", "bench-used")];
@@ -154,20 +157,177 @@ test("the pointer shows exact numbers in human units", async ({ page, open }) =>
   await expect(picture.getByText(/^bytes written .* [MG]iB.*MB\/s/)).toBeVisible();
 });
 
-test("a picture turns logarithmic and is saved as PNG, a table is copied as CSV", async ({ page, context, open }) => {
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  const one = fill();
-  await open([one]);
+test("a picture turns logarithmic and is saved as PNG", async ({ page, open }) => {
+  await open([fill()]);
   const log = page.getByRole("button", { name: "Log" }).first();
   await log.click();
   await expect(log).toHaveAttribute("aria-pressed", "true");
   expect((await saved(page, "Save Speed of each file as PNG")).name).toBe("speed-of-each-file.png");
+});
+
+const clipboard = (page: Page): Promise<string> => page.evaluate(() => navigator.clipboard.readText());
+
+test("a whole table is copied as Markdown, as plain text and as CSV by keyboard", async ({ page, context, open }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const one = { ...fill(), started_at: "2026-03-14T15:09:26.535Z" };
+  const [file] = rowsOf(one, "files");
+  one.document.tables["files"] = Array.from({ length: 1500 }, (_, index) => ({ ...file, file: index + 1 }));
+  await open([one]);
   await unfold(page, "Tables");
-  await page.getByRole("button", { name: "Copy Files as CSV" }).click();
-  await expect(page.getByText("Copied")).toBeVisible();
-  const csv = await page.evaluate(() => navigator.clipboard.readText());
+  const button = page.getByRole("button", { name: "Copy Files" });
+  const menu = page.getByRole("menu", { name: "Copy Files" });
+  await button.focus();
+  await page.keyboard.press("ArrowDown");
+  const items = menu.getByRole("menuitem");
+  await expect(items).toHaveText(["as Markdown", "as plain text", "as CSV"]);
+  await expect(items.nth(0)).toBeFocused();
+  await page.keyboard.press("Enter");
+  await expect(button).toBeFocused();
+  await expect(page.getByRole("status").getByText("Copied")).toBeVisible();
+  const markdown = (await clipboard(page)).split("\n");
+  expect(markdown.slice(0, 2).join()).toMatch(/\*\*Files\*\*.*Tiny Flash 1 GiB · simulated.*2026-03-14 15:09 UTC · likenew \d/);
+  expect(markdown.filter((line) => line.startsWith("|"))).toHaveLength(1502);
+  await page.keyboard.press("Enter");
+  for (const [key, at] of [["ArrowUp", 2], ["ArrowDown", 0], ["End", 2], ["Home", 0], ["ArrowDown", 1]] as const) {
+    await page.keyboard.press(key);
+    await expect(items.nth(at)).toBeFocused();
+  }
+  await page.keyboard.press("Enter");
+  await expect.poll(() => clipboard(page)).toMatch(/^Files\n/);
+  const text = (await clipboard(page)).split("\n");
+  expect(text.at(-2)).toMatch(/^1,500 +\d/);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("End");
+  await page.keyboard.press("Enter");
   const rows = rowsOf(one, "files").map((row) => Object.values(row).join(","));
-  expect(csv.split("\r\n")).toEqual([Object.keys(rowsOf(one, "files")[0]!).join(","), ...rows, ""]);
+  await expect.poll(async () => (await clipboard(page)).split("\r\n")).toEqual([Object.keys(file!).join(","), ...rows, ""]);
+  await page.keyboard.press("Enter");
+  await expect(menu).toBeVisible();
+  expect(await violations(page)).toEqual([]);
+  await page.keyboard.press("Escape");
+  await expect(menu).toHaveCount(0);
+  await expect(button).toBeFocused();
+  await button.click();
+  await page.getByRole("heading", { name: "Files" }).click();
+  await expect(menu).toHaveCount(0);
+});
+
+test("the first screen and a comparison are copied, also where a page has no clipboard of its own", async ({ page, open }) => {
+  await page.addInitScript(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+  await open(["compare-benches", "bench-new", "bench-used"].map((name) => labeled(name, name)));
+  await page.getByRole("button", { name: "Copy Overview, Comparison" }).click();
+  await page.getByRole("menuitem", { name: "as Markdown" }).click();
+  await expect(page.getByRole("status").getByText("Copied")).toBeVisible();
+  // What was copied shows in any field of the browser.
+  await page.evaluate(() => window.document.body.append(window.document.createElement("textarea")));
+  await page.locator("textarea").focus();
+  await page.keyboard.press("Control+v");
+  const pasted = await page.locator("textarea").inputValue();
+  expect(pasted).toContain("**Overview, Comparison**");
+  for (const name of ["bench-new", "bench-used"]) expect(pasted).toContain(`= ${name} · Tiny Flash`);
+  expect(pasted).toMatch(/\| SEQ1M Q1T1 read \| 271 MB/);
+});
+
+test("the address of a chart or a table unfolds and shows it", async ({ page, context, open }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await open([fill()]);
+  const [address] = page.url().split("#");
+  await page.goto(`${address}#fill-table-files`);
+  await expect(page.locator("#fill-table-files")).toBeInViewport();
+  await page.goto(`${address}#fill-chart-bandwidth`);
+  await page.reload();
+  await unfold(page, "More charts");
+  const links = page.getByRole("link", { name: /^Address of / });
+  const last = links.last();
+  const href = (await last.getAttribute("href"))!;
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await last.click();
+  await expect(page.getByRole("status").getByText("Address copied")).toBeVisible();
+  expect(await clipboard(page)).toBe(`${address}${href}`);
+  // A page that is opened there shows it, also where all is folded at first.
+  await page.goto("about:blank");
+  await page.goto(`${address}${href}`);
+  await expect(page.locator(href)).toBeInViewport();
+  await expect(page.locator(href)).toBeFocused();
+});
+
+test("where the address names a view, it names a part of it as well", async ({ page, context }, info) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  const one = drive({ sequential_read: [500e6, 510e6, 505e6, 500e6] });
+  const block = JSON.stringify({ history: { drives: [one, { ...one, key: "other" }], damaged: [] }, drives: { [one.key]: one } });
+  const path = info.outputPath("history.html");
+  const url = pageWith([], path);
+  const documents = '<script type="application/json" id="likenew-documents">[]</script>';
+  const text = readFileSync(path, "utf8");
+  expect(text.split(documents)).toHaveLength(2);
+  writeFileSync(path, text.replace(documents, `<script type="application/json" id="likenew-history">${block}</script>`));
+  await page.setViewportSize({ width: 800, height: 300 });
+  const view = `${url}#/history/${one.key}`;
+  await page.goto(view);
+  await page.getByRole("link", { name: /^Address of / }).click();
+  await expect.poll(() => clipboard(page)).toBe(`${view}?at=history`);
+  expect(page.url()).toBe(`${view}?at=history`);
+  await page.goto("about:blank");
+  await page.goto(`${view}?at=history`);
+  await expect(page.locator("#history")).toBeFocused();
+  await expect(page.locator("#history")).toBeInViewport();
+});
+
+test("no two parts of a page have one address", async ({ page, open }) => {
+  const names = ["compare-benches", "bench-new", "bench-used", "sweep-new", "sweep-used", "fill-used"];
+  await open([...names.map((name) => labeled(name, name)), xray()]);
+  await unfoldAll(page);
+  const ids = await page.locator("[id]").evaluateAll((all) => all.map(({ id }) => id));
+  expect(ids.toSorted()).toEqual([...new Set(ids)].toSorted());
+  const links = await page.getByRole("link", { name: /^Address of / }).evaluateAll((all) => all.map((one) => one.getAttribute("href")!.slice(1)));
+  expect(links.length).toBeGreaterThan(15);
+  expect(links.filter((id) => !ids.includes(id))).toEqual([]);
+});
+
+const paperOf = (page: Page): Promise<string> => page.evaluate(() => getComputedStyle(window.document.body).backgroundColor);
+const [WHITE, BLACK] = ["rgb(251, 251, 250)", "rgb(20, 23, 26)"];
+
+test("the reader chooses the theme, which is kept and there from the first frame", async ({ page, open }) => {
+  await page.emulateMedia({ colorScheme: "light" });
+  await open([fill()]);
+  expect(await paperOf(page)).toBe(WHITE);
+  await page.getByLabel("Theme").selectOption("dark");
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.emulateMedia({ media: "print" });
+  expect(await paperOf(page)).toBe("rgb(255, 255, 255)");
+  await page.emulateMedia({ media: "screen" });
+  // Before the page itself has run.
+  await page.addInitScript(() => {
+    new MutationObserver((_, observer) => {
+      if (!window.document.body) return;
+      Object.assign(window, { first: getComputedStyle(window.document.documentElement).colorScheme });
+      observer.disconnect();
+    }).observe(window.document, { childList: true, subtree: true });
+  });
+  await page.reload();
+  expect(await page.evaluate(() => (window as unknown as { first: string }).first)).toBe("dark");
+  await expect(page.getByLabel("Theme")).toHaveValue("dark");
+  await page.getByLabel("Theme").selectOption("system");
+  expect(await paperOf(page)).toBe(WHITE);
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.getByLabel("Theme").selectOption("light");
+  expect(await paperOf(page)).toBe(WHITE);
+});
+
+test("where nothing is kept, the theme lasts as long as the page", async ({ page, open }) => {
+  await page.addInitScript(() =>
+    Object.defineProperty(window, "localStorage", {
+      get() {
+        throw new DOMException("refused", "SecurityError");
+      },
+    }),
+  );
+  await open([fill()]);
+  await page.getByLabel("Theme").selectOption("dark");
+  expect(await paperOf(page)).toBe(BLACK);
+  await page.reload();
+  expect(await paperOf(page)).toBe(WHITE);
 });
 
 const HEAT = "Speed by block size and queue depth: random write";

@@ -1,6 +1,6 @@
 /** Tables as shown: headings, cells, and the values for sorting and copying. */
 
-import type { Row, Value } from "./Document";
+import type { OverviewTable, Row, Value } from "./Document";
 import { heading, spell, spellBelowHeading, withRange } from "./units";
 import { NAMES } from "./wording";
 
@@ -176,6 +176,32 @@ export function headingOf(column: Column, of: string | null, group: number): Hea
   return { text, of, key, beside: besideOf(column), number, group };
 }
 
+/** The table of a first screen, with the shares that it draws as bars. */
+export function overviewTable({ headings, rows }: OverviewTable, title: string, numbers: boolean[]): Table {
+  const hasShares = rows.some(({ share }) => share !== undefined);
+  const headingAt = (text: string, key: string, number: boolean, group: number): Heading => ({
+    text,
+    of: null,
+    key,
+    beside: [],
+    number,
+    group,
+  });
+  const shareOf = (share: number | undefined): Cell =>
+    share === undefined ? { text: "", value: null } : { text: spell(share, "share"), value: share };
+  return {
+    title,
+    headings: [
+      ...headings.map((text, column) => headingAt(text, text || "name", numbers[column] ?? false, column)),
+      ...(hasShares ? [headingAt("", "share", true, headings.length)] : []),
+    ],
+    rows: rows.map(({ cells, share }) => [
+      ...headings.map((_, column) => ({ text: cells[column] ?? "", value: cells[column] ?? null })),
+      ...(hasShares ? [shareOf(share)] : []),
+    ]),
+  };
+}
+
 /** The rows sorted by one column; those without a value come last in both directions. */
 export function sorted(rows: Cell[][], column: number, descending: boolean): Cell[][] {
   const direction = descending ? -1 : 1;
@@ -186,26 +212,6 @@ export function sorted(rows: Cell[][], column: number, descending: boolean): Cel
     if (typeof a === "number" && typeof b === "number") return direction * (a - b);
     return direction * String(a).localeCompare(String(b), "en", { numeric: true });
   });
-}
-
-/** The table as comma-separated values, numbers in the units of the document. */
-export function csvOf({ headings, rows }: Table): string {
-  const quoted = (value: Copied) => {
-    const text = value === null ? "" : String(value);
-    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-  };
-  // The unit of a row stands beside each of its numbers, and is one column.
-  const columns = new Map<string, ((row: Cell[]) => Copied | undefined)[]>();
-  headings.forEach(({ key, beside, of }, column) =>
-    [key, ...beside].forEach((name, at) => {
-      const full = of === null ? name : `${name} ${of}`;
-      const valueOf = (row: Cell[]) => (at === 0 ? row[column]?.value : row[column]?.beside?.[at - 1]);
-      columns.set(full, [...(columns.get(full) ?? []), valueOf]);
-    }),
-  );
-  const cells = (row: Cell[]) =>
-    [...columns.values()].map((all) => quoted(all.map((valueOf) => valueOf(row)).find((value) => value != null) ?? null));
-  return [[...columns.keys()].map(quoted), ...rows.map(cells), []].map((line) => line.join(",")).join("\r\n");
 }
 
 export function isNumber(value: Value | undefined): value is number {

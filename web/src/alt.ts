@@ -1,7 +1,7 @@
 /** What a chart shows, in words and as a table. */
 
 import { columnsOf, wordsOf } from "./heat";
-import { pointWords } from "./picture";
+import { pointWords, usualOf } from "./picture";
 import type { ShownLine, ShownSeries } from "./shown";
 import { endsOf } from "./reduce";
 import type { Cell, Heading, Table } from "./Table";
@@ -54,7 +54,7 @@ function categoriesAlt(series: ShownSeries): string[] {
   const words = categories.slice(0, CATEGORIES).map((category, at) => {
     const bars = lines.flatMap((line) => {
       const index = line.points.findIndex(([x]) => x === at);
-      return index < 0 ? [] : [`${line.name} ${line.labels?.[index] ?? spell(line.points[index]?.[1] ?? 0, y.unit)}`];
+      return index < 0 ? [] : [[`${line.name} ${line.labels?.[index] ?? spell(line.points[index]?.[1] ?? 0, y.unit)}`, ...usualOf(series, line, at)].join(", ")];
     });
     return barsWords(category, bars);
   });

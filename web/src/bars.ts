@@ -4,10 +4,10 @@ import type { EChartsCoreOption } from "echarts/core";
 
 import { legendOf } from "./labels";
 import type { Item, Legend } from "./labels";
-import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf } from "./picture";
+import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf, usualOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
-import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
+import { brokenInto, fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -27,9 +27,15 @@ function barred({ lines }: ShownSeries): ShownLine[] {
 }
 
 /** The text at a bar, in a narrow picture in two lines. */
-function labelOf({ labels, points }: ShownLine, at: number, unit: string, width: number): string {
-  const text = labels?.[at] ?? spell(points[at]?.[1] ?? 0, unit);
-  return width < NARROW ? text.replaceAll(" · ", "\n") : text;
+function labelOf(series: ShownSeries, line: ShownLine, at: number, width: number): string[] {
+  const [x, value] = line.points[at] ?? [0, 0];
+  const text = [line.labels?.[at] ?? spell(value, series.y.unit), ...usualOf(series, line, x)].join(" · ");
+  return width < NARROW ? text.split(" · ") : [text];
+}
+
+/** Its lines in this room, which ECharts would break within words. */
+function labelLines(texts: string[], room: number, font: string): string[] {
+  return texts.flatMap((text) => brokenInto(text, room, font));
 }
 
 /** The room for names, bars and numbers. */
@@ -47,18 +53,18 @@ interface Layout {
 
 function layoutOf(series: ShownSeries, look: Look): Layout {
   const { width, palette } = look;
-  const { categories = [], lines, whole, y } = series;
+  const { categories = [], lines, whole } = series;
   const isNarrow = width < NARROW;
   const font = fontOf(isNarrow ? SIZE - 1 : SIZE);
   const bars = barred(series);
-  const texts = bars.flatMap((line) => line.points.map((_, at) => labelOf(line, at, y.unit, width)));
+  const labels = bars.flatMap((line) => line.points.map((_, at) => labelOf(series, line, at, width)));
   const left = Math.min(widthOf(categories) + 16, width * (isNarrow ? 0.3 : 0.32));
-  const most = Math.min(widthOf(texts, font) + 16, width * (isNarrow ? 0.42 : 0.4));
+  const most = Math.min(widthOf(labels.flat(), font) + 16, width * (isNarrow ? 0.42 : 0.4));
   const right = Math.max(most, whole ? widthOf(whole.label) / 2 + 4 : 0);
   const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
-  const thick = Math.max(BAR, tallest(texts.map((text) => linesOf(text, right - 12, font))));
+  const thick = Math.max(BAR, tallest(labels.map((texts) => labelLines(texts, right - 12, font).length)));
   const names = tallest(categories.map((name) => linesOf(name, left - 12)));
-  const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...toneKeys(lines, look)];
+  const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...extraKeys(lines, look)];
   const legend = legendOf(keys, width, palette.ink);
   const above = ABOVE + legend.height + (whole ? LINE : 0);
   return { left, right, above, thick, row: Math.max(bars.length * thick, names) + GAP, legend, font };
@@ -70,19 +76,23 @@ export function barsHeight(series: ShownSeries, look: Look): number {
   return above + BELOW + (series.categories ?? []).length * row;
 }
 
-/** The second line of one color is lighter than the first, and a change that is not clear than one that is. */
-const LIGHTER = 0.55;
+/** Further lines of one color are lighter than the first, and a change that is not clear than one that is. */
+const LIGHTER = [1, 0.6, 0.3];
 const UNCLEAR = 0.45;
 
 function opacityOf(lines: ShownLine[], index: number): number {
   const hue = lines[index]?.hue;
-  const isSecond = hue !== undefined && lines.slice(0, index).some((line) => line.hue === hue && !isReference(line));
-  return isSecond ? LIGHTER : 1;
+  const before = lines.slice(0, index).filter((line) => hue !== undefined && line.hue === hue && !isReference(line));
+  return LIGHTER[before.length] ?? LIGHTER.at(-1) ?? 1;
 }
 
 function isReference({ tones }: ShownLine): boolean {
   return tones?.every((tone) => tone === "reference") ?? false;
 }
+
+/** Marks in the legend, as they stand at bars. */
+const DIAMOND = "path://M0,9L5,0L10,9L5,18Z";
+const USUAL = "path://M0,4H10L15,0L20,4H30V6H20L15,10L10,6H0Z";
 
 /** The symbol of a line in the legend. */
 function keyOf(lines: ShownLine[], index: number, look: Look): Item {
@@ -90,17 +100,20 @@ function keyOf(lines: ShownLine[], index: number, look: Look): Item {
   const { name, isMark } = line;
   const color = isMark ? look.palette.ink : isReference(line) ? look.palette.faint : colorOf(lines, index, look);
   const opacity = isMark ? 1 : opacityOf(lines, index);
-  return { name, icon: isMark ? "diamond" : "rect", itemStyle: { color, opacity } };
+  return { name, icon: isMark ? DIAMOND : "rect", itemStyle: { color, opacity } };
 }
 
-/** What the colors of bars mean that are not those of their lines. */
-function toneKeys(lines: ShownLine[], { palette }: Look): Item[] {
+/** What the colors and marks at bars mean that are not those of their lines. */
+function extraKeys(lines: ShownLine[], { palette }: Look): Item[] {
   const keys: [Tone, Item][] = [
     ["fall", { name: WORDS.slower, icon: "rect", itemStyle: { color: palette.fall } }],
     ["unclear", { name: WORDS.unclear, icon: "rect", itemStyle: { color: palette.unclear } }],
   ];
   const isShown = (tone: Tone) => lines.some(({ tones = [], member }) => member === undefined && tones.includes(tone));
-  return keys.filter(([tone]) => isShown(tone)).map(([, key]) => key);
+  const usual = lines.some(({ usual = [] }) => usual.length > 0)
+    ? [{ name: WORDS.usual, icon: USUAL, itemStyle: { color: palette.ink } }]
+    : [];
+  return [...keys.filter(([tone]) => isShown(tone)).map(([, key]) => key), ...usual];
 }
 
 /** Arguments of a custom shape in ECharts. */
@@ -182,9 +195,10 @@ function plainRuler(series: ShownSeries, look: Look): Ruler {
   const scale = scaleOf(series, 1, look.logarithmic);
   const longestBar = Math.max(
     whole?.value ?? 0,
-    ...lines.flatMap(({ points, band = [] }) => [
+    ...lines.flatMap(({ points, band = [], usual = [] }) => [
       ...points.map(([, value]) => value),
       ...band.map(([, , high]) => high),
+      ...usual.map(([, , , high]) => high),
     ]),
   );
   // One bar of forty times as much would make all others too short to see.
@@ -215,7 +229,7 @@ export function isRatio({ shape, y, whole }: ShownSeries): boolean {
 
 export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
   const { palette, width } = look;
-  const { categories, lines, y, whole } = series;
+  const { categories, lines, whole } = series;
   const { left, right, above, thick, legend, font } = layoutOf(series, look);
   const bars = barred(series);
   const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look) : plainRuler(series, look);
@@ -258,7 +272,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
         : {}),
       })),
       // The legend shows no name without a series.
-      ...toneKeys(lines, look).map(({ name }) => ({ name, type: "custom", data: [], renderItem: () => null })),
+      ...extraKeys(lines, look).map(({ name }) => ({ name, type: "custom", data: [], renderItem: () => null })),
     ],
   };
 
@@ -288,12 +302,10 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
     const text = {
       type: "text",
       style: {
-        text: labelOf(line, dataIndex, y.unit, width),
+        text: labelLines(labelOf(series, line, dataIndex, width), right - 12, font).join("\n"),
         x: coordSys.x + coordSys.width + 8,
         y: top + thick / 2,
         verticalAlign: "middle",
-        width: right - 12,
-        overflow: "break",
         lineHeight: LINE,
         fill: palette.ink,
         font,
@@ -315,6 +327,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
           style: { fill: toneColor(line, tone, index), opacity: own * (isUnclear ? UNCLEAR : 1) },
         },
         ...(low === high ? [] : whiskerOf(whisker, top + thick / 2, thick / 5, palette)),
+        ...(line.usual ?? []).filter(([x]) => x === at).flatMap(([, low, usual, high]) => usualAt(xOf(low), xOf(usual), xOf(high), top + thick - 2)),
         ...(value > most ? [arrowAt(coordSys.x + coordSys.width, top, thick, palette)] : []),
         text,
       ],
@@ -331,13 +344,27 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
   function markOf(line: ShownLine, { dataIndex }: Place, api: Api): object {
     const [at, value] = line.points[dataIndex] ?? [0, 0];
     const [x, middle] = api.coord([ruler.at(value), at]);
+    return diamondAt(x, middle, 9);
+  }
+
+  function diamondAt(x: number, y: number, half: number): object {
     const points = [
-      [x, middle - 9],
-      [x + 5, middle],
-      [x, middle + 9],
-      [x - 5, middle],
+      [x, y - half],
+      [x + 5, y],
+      [x, y + half],
+      [x - 5, y],
     ];
     return { type: "polygon", shape: { points }, style: { fill: palette.ink, stroke: palette.card, lineWidth: 1.5 } };
+  }
+
+  /** The middle of a class, and what most of it reach, along the lower edge of a bar. */
+  function usualAt(low: number, middle: number, high: number, y: number): object[] {
+    const line = (stroke: string, lineWidth: number) => ({
+      type: "polyline",
+      shape: { points: [[low, y], [high, y]] },
+      style: { stroke, lineWidth, fill: "none" },
+    });
+    return [line(palette.card, 5), line(palette.ink, 2), diamondAt(middle, y, 5)];
   }
 }
 

@@ -12,7 +12,7 @@ import { canBeDashed } from "./shown";
 import type { ShownLine, ShownSeries } from "./shown";
 import { FAMILY, fitted, LINE, SIZE, textOf, widthOf } from "./text";
 import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
-import { othersWords, WORDS } from "./wording";
+import { othersWords, usualWords, WORDS } from "./wording";
 
 export interface Palette {
   ink: string;
@@ -369,7 +369,17 @@ function binaryBase(times: number): number {
   return powers <= 7 ? 2 : powers <= 14 ? 4 : powers <= 28 ? 16 : 1024;
 }
 
-function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window }: Frame): object {
+/** Pixels of a number below the x axis with what is around it. */
+const TICK = 72;
+
+/** The ends of the x axis, from all points, so that a window of them keeps its place. */
+function endsAlong(series: ShownSeries, { base }: Scaled): [number, number] {
+  const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  const isNearZero = base === null && series.x.unit !== DATE && low > 0 && low < 0.05 * high;
+  return [isNearZero ? 0 : low, high];
+}
+
+function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window, width }: Frame): object {
   const { axisLabel: label, ...rest } = axis(series.x, scale, palette);
   const below = { ...label, margin: UNDER };
   const shared = { ...rest, axisLabel: below, nameLocation: "middle", nameGap: NAME_UNDER, splitLine: { show: false } };
@@ -377,20 +387,20 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window }:
     const axisLabel = { ...below, interval: 0, formatter: undefined };
     return { ...shared, type: "category", data: series.categories, axisLabel };
   }
-  // From all points, so that a window of them keeps its place.
-  const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  const [start, high] = endsAlong(series, scale);
   if (series.x.unit === DATE) {
     const axisLabel = { ...below, formatter: DATES };
-    return { ...shared, type: "time", axisLabel, min: low, max: high };
+    return { ...shared, type: "time", axisLabel, min: start, max: high };
   }
-  const start = scale.base === null && low > 0 && low < 0.05 * high ? 0 : low;
   // Passes and files are counted: there is none between two.
   const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
   const [from, to] = window ?? [start, high];
-  const step = numbers.nice((to - from) / scale.size / 5, true) || 1;
+  // As many numbers as have room, so that none of them is left out between others.
+  const splitNumber = Math.min(Math.max(Math.floor(width / TICK), 2), 5);
+  const step = numbers.nice((to - from) / scale.size / splitNumber, true) || 1;
   // Where a reader has zoomed in far, three digits do not tell the ticks apart. The ends of the axis are no ticks.
   const formatter = (value: number) => (isMultiple(value, step) ? EXACT.format(roundTo(value, step)) + scale.name : "");
-  const labels = scale.base === null ? { axisLabel: { ...below, formatter } } : {};
+  const labels = scale.base === null ? { axisLabel: { ...below, formatter }, splitNumber } : {};
   return { ...shared, ...steps, ...labels, min: start / scale.size, max: high / scale.size };
 }
 
@@ -623,8 +633,8 @@ function isMarkedByStrokes({ marks = [] }: ShownSeries): boolean {
 export function marksIn(series: ShownSeries, { x, alongX }: Drawing, { window, width }: Frame): NamedMark[] {
   if (isMarkedByStrokes(series)) return [];
   const size = isNumeric(series) ? x.size : 1;
-  const [from, to] = window ??
-    (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
+  const [from, to] =
+    window ?? (isNumeric(series) ? endsAlong(series, x) : [0, Math.max((series.categories ?? []).length - 1, 1)]);
   const place = (at: number) =>
     (alongX ? Math.log(at / from) / Math.log(to / from) : (at - from) / (to - from)) * width;
   const texts = [...together(series.marks ?? [])].map(([at, labels]) => ({
@@ -744,7 +754,8 @@ export function pointWords(
   const label = line.labels?.[line.points.indexOf(point)];
   const isBar = series.shape === "bars";
   const value = isBar && label !== undefined ? label : (series.spelled?.y?.(point[1]) ?? spell(point[1], series.y.unit));
-  const remark = isBar || label === undefined ? "" : ` · ${label}`;
+  const others = isBar ? usualOf(series, line, point[0]) : label === undefined ? [] : [label];
+  const remark = others.map((other) => ` · ${other}`).join("");
   return { value: [value, ...intervalOf(series, line, point[0])].join(" "), remark };
 }
 
@@ -757,6 +768,11 @@ function dot(color: string): string {
 function pointOf(line: ShownLine, { dataIndex, value }: Hovered): [number, number] | null {
   const isPart = line.coordinates !== undefined || line.points.length > POINTS_MAX;
   return pointAt(line, isPart && typeof value === "object" ? Number((value as number[])[2]) : dataIndex);
+}
+
+/** The normal range at a position, if that is known. */
+export function usualOf({ y }: Series, { usual = [] }: ShownLine, x: number): string[] {
+  return usual.filter(([at]) => at === x).map(([, low, , high]) => usualWords(rangeOf(spell(low, y.unit), spell(high, y.unit))));
 }
 
 /** The interval of a line at a position, in parentheses. */

@@ -18,6 +18,7 @@ import {
   OWN_REFERENCE,
   REFERENCES,
   shareWords,
+  UNCLEAR,
   WORDS,
 } from "./wording";
 
@@ -36,7 +37,7 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   if (procedure === "bench" && all["bandwidth"]) {
     const rowOf = (category: string, op: string) =>
       (document.tables["results"] ?? []).find((row) => row["test"] === category && row["op"] === op);
-    all["bandwidth"] = withIntervals(all["bandwidth"], "bytes_per_s", rowOf);
+    all["bandwidth"] = withUsual(withIntervals(all["bandwidth"], "bytes_per_s", rowOf), document);
   }
   if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
   if (procedure === "surface") {
@@ -221,24 +222,23 @@ function withChanges(series: ShownSeries, { tables, overview }: Document): Shown
       const value = numberOf(rowOf(at), phase);
       return value === null ? null : spell(value, textOf(rowOf(at), "unit"));
     };
+    /** What the first screen says of the change. */
+    const changeAt = (at: number): string => {
+      const before = numberOf(rowOf(at), "new");
+      const isIt = ({ cells }: { cells: string[] }) =>
+        cells[2] === said(at) && before !== null && cells[1] === spell(before, textOf(rowOf(at), "unit"));
+      return overview.table?.rows.find(isIt)?.cells[3] ?? "";
+    };
     return {
       ...line,
       labels: line.points.map(([at, share]) => {
         const value = said(at) ?? spell(share, "share");
-        if (phase === "new") return value;
-        const before = numberOf(rowOf(at), "new");
-        const unit = textOf(rowOf(at), "unit");
-        const cells = overview.table?.rows.find(
-          ({ cells }) => cells[2] === value && before !== null && cells[1] === spell(before, unit),
-        )?.cells;
-        return gainWords(value, cells?.[3] ?? "");
+        return phase === "new" ? value : gainWords(value, changeAt(at));
       }),
       tones: line.points.map(([at]) => {
         if (phase === "new") return "reference";
-        const [low, high] = [numberOf(rowOf(at), "drop_percent_low"), numberOf(rowOf(at), "drop_percent_high")];
-        if (low === null || high === null) return "plain";
-        if (low <= 0 && high >= 0) return high - low < 20 ? "plain" : "unclear";
-        return low > 0 ? "fall" : "plain";
+        if (changeAt(at) === UNCLEAR) return "unclear";
+        return (numberOf(rowOf(at), "drop_percent_low") ?? 0) > 0 ? "fall" : "plain";
       }),
     };
   });
@@ -335,6 +335,19 @@ function latenciesOf({ tables }: Document): Record<string, ShownSeries> | null {
       lines,
     },
   };
+}
+
+/** The speeds of a benchmark beside those of its class. */
+function withUsual(series: ShownSeries, { tables }: Document): ShownSeries {
+  const lines = series.lines.map((line): ShownLine => {
+    const usual = (tables["usual"] ?? []).flatMap((row): [number, number, number, number][] => {
+      const at = series.categories?.indexOf(textOf(row, "test")) ?? -1;
+      const [low, middle, high] = ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map((key) => numberOf(row, key));
+      return at < 0 || row["op"] !== line.name || low == null || middle == null || high == null ? [] : [[at, low, middle, high]];
+    });
+    return usual.length > 0 ? { ...line, usual } : line;
+  });
+  return { ...series, lines };
 }
 
 /** The interval of each bar, from the row of a table that has its number. */

@@ -1,5 +1,6 @@
 /** Saves and copies from the page. */
 
+import { slugOf } from "./address";
 import { escaped, LIGHT } from "./picture";
 import { brokenInto, FAMILY, fitted, fontOf, LINE, SIZE } from "./text";
 import { WORDS } from "./wording";
@@ -74,20 +75,37 @@ export function saveDrawing(drawn: Drawn, title: string, about: string[], format
 
 /** Copies text to the clipboard, or saves it as a file if that is not allowed. Returns a message. */
 export async function copyOrSave(text: string, name: string, type = "text/csv"): Promise<string> {
+  if (await copied(text)) return WORDS.copied;
+  saveText(name, text, type);
+  return WORDS.saved;
+}
+
+/** Copies text to the clipboard, if the browser lets a page do that in one way or another. */
+export async function copied(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
-    return WORDS.copied;
+    return true;
   } catch {
-    saveText(name, text, type);
-    return WORDS.saved;
+    return copiedFromField(text);
   }
+}
+
+/** The way of pages without a secure origin, which have no `navigator.clipboard`. */
+function copiedFromField(text: string): boolean {
+  const focused = window.document.activeElement;
+  const field = window.document.createElement("textarea");
+  field.value = text;
+  field.style.position = "fixed";
+  field.style.opacity = "0";
+  window.document.body.append(field);
+  field.select();
+  const isCopied = window.document.execCommand("copy");
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return isCopied;
 }
 
 /** `Speed of each file` as `speed-of-each-file.png`. */
 export function fileName(title: string, extension: string): string {
-  const words = title
-    .toLowerCase()
-    .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-+|-+$/g, "");
-  return `${words || "likenew"}.${extension}`;
+  return `${slugOf(title) || "likenew"}.${extension}`;
 }

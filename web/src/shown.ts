@@ -22,6 +22,8 @@ export interface ShownLine extends Line {
   /** The text at each bar, or what is said about each point beside its value. */
   labels?: string[];
   tones?: Tone[];
+  /** `[x, low, middle, high]`: the normal range of drives of the same class, beside some of the bars. */
+  usual?: [number, number, number, number][];
   /** Marks on the bars of the other lines, such as the rated speed. */
   isMark?: boolean;
   /** Levels on which the line stays for a while. */

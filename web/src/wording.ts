@@ -48,7 +48,8 @@ export const WORDS = {
   copied: "Copied",
   startHere: "Start it here",
   saved: "Saved",
-  copyCsv: "Copy as CSV",
+  linkCopied: "Address copied",
+  theme: "Theme",
   showAll: "Show all",
   logarithmic: "Log",
   table: "Table",
@@ -59,6 +60,7 @@ export const WORDS = {
   whenNew: "when new",
   marks: "marks",
   spans: "range of a knee",
+  usual: "usual of its class",
   slower: "slower",
   unclear: "change unclear",
   noReference: "Without a bar: nothing to compare it with.",
@@ -137,9 +139,14 @@ export function startHereOf(command: string): string {
   return `${WORDS.startHere}: ${command}`;
 }
 
-export function copyCsvOf(title: string): string {
-  return `Copy ${title} as CSV`;
+/** The forms in which a table is copied. */
+export const FORMS = { markdown: "as Markdown", text: "as plain text", csv: "as CSV" };
+
+export function linkOf(title: string): string {
+  return `Address of ${title}`;
 }
+
+export const THEMES = { system: "like the system", light: "light", dark: "dark" };
 
 /** The name of the table of a chart, whose own name is the title. */
 export function tableNameOf(title: string): string {
@@ -153,6 +160,11 @@ export function saveOf(title: string, format: string): string {
 /** The text at the bar of a metric: `5,890 IOPS · 66% of 8,900 IOPS`, and what that is if metrics differ in it. */
 export function barWords(value: string, share: string, reference: string, kind?: string): string {
   return `${value} · ${shareWords(share, reference)}${kind === undefined ? "" : ` (${kind})`}`;
+}
+
+/** The normal range of a class, beside a number: `usual 2.10–3.50 GB/s`. */
+export function usualWords(range: string): string {
+  return `usual ${range}`;
 }
 
 export function shareWords(share: string, of: string): string {
@@ -223,6 +235,8 @@ export const HINTS = {
 /** `5.95× slower · 11.4 MB/s`. */
 export const differenceWords = (difference: string, value: string): string => `${difference} · ${value}`;
 
+/** What the first screen of `age` says where a change may be none. */
+export const UNCLEAR = "unclear";
 export const UNKNOWN = "unknown";
 export const ABSENT = "none";
 

@@ -4,7 +4,8 @@ import joins from "../../schema/joins.json";
 import { groupsOf, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { picturesOf } from "../src/pictures";
-import { csvOf, sorted, titleOf } from "../src/Table";
+import { sorted, titleOf } from "../src/Table";
+import { textOf } from "../src/tableText";
 import type { Table } from "../src/Table";
 import { NAMES } from "../src/wording";
 import { labeled, small } from "./documents";
@@ -91,7 +92,7 @@ test("rows without a value come last in either order", () => {
 });
 
 test("a copy has the numbers and keys of the document", () => {
-  const copied = (row: Row) => csvOf(only(tablesOf([small("one", { results: [row] })]), "Results")).split("\r\n");
+  const copied = (row: Row) => textOf(only(tablesOf([small("one", { results: [row] })]), "Results"), [], "csv").split("\r\n");
   const speed = { bytes_per_s: 251300000, bytes_per_s_low: 248787000, bytes_per_s_high: 253813000 };
   expect(copied({ test: 'a "b", c', iops: 7.5, ...speed })).toEqual([
     "test,iops,bytes_per_s,bytes_per_s_low,bytes_per_s_high",
@@ -132,7 +133,7 @@ test("identifiers are read as what they mean, and copied as they are", () => {
   const [indicators, causes] = tablesOf([one]) as [Table, Table];
   expect(indicators.headings.map(({ text }) => text)).toEqual(["indicator", "value"]);
   expect(indicators.rows[0]?.map(({ text }) => text)).toEqual(["new vs old data", "2"]);
-  expect(csvOf(indicators)).toBe("indicator,description,value\r\nnew_over_old_data,new vs old data,2\r\n");
+  expect(textOf(indicators, [], "csv")).toBe("indicator,description,value\r\nnew_over_old_data,new vs old data,2\r\n");
   expect(causes.rows.map(([cell]) => cell?.text)).toEqual(["no TRIM", "scattered data"]);
 });
 

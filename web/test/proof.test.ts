@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { altOf, seriesTable } from "../src/alt";
 import type { Document, Row } from "../src/Document";
 import { aboutOf } from "../src/facts";
-import { DARK, LIGHT } from "../src/picture";
+import { DARK, drawingOf, LIGHT, marksIn } from "../src/picture";
 import { picturesOf, split } from "../src/pictures";
 import { seriesOf } from "../src/proof";
 import { spell } from "../src/units";
@@ -233,4 +233,21 @@ test.each([
     expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(3);
   for (const color of [palette.ink, palette.faint])
     expect(contrast(color, palette.card), color).toBeGreaterThanOrEqual(4.5);
+});
+
+test("a change is unclear in the chart where the first screen calls it so", () => {
+  const document = example("age-used");
+  const changes = document.overview.table!.rows.map(({ cells }) => cells[3]);
+  const [, used] = seriesOf(document)["used_vs_new"]!.lines;
+  expect(changes).toContain("unclear");
+  expect(used!.tones!.map((tone) => tone === "unclear")).toEqual(changes.map((change) => change === "unclear"));
+});
+
+test("a mark before the first point has its name, as the axis begins at zero", () => {
+  const series = { ...seriesOf(example("fill-used"))["files"]! };
+  const [first] = series.lines[0]!.points[0]!;
+  series.marks = [{ x: first / 2, label: "stalled 846 ms" }];
+  const drawing = drawingOf(series, { palette: LIGHT, logarithmic: false, width: 800 });
+  const [mark] = marksIn(series, drawing, { window: null, width: 700, height: 200, logarithmic: { x: false, y: false } });
+  expect(mark!.row).toBe(0);
 });

@@ -8,7 +8,7 @@ import type { Picture } from "../src/shown";
 import { reduced } from "../src/reduce";
 import { samplePictures } from "../src/samplePictures";
 import { DamagedSamples, recordingOf } from "../src/samples";
-import { csvOf } from "../src/Table";
+import { textOf } from "../src/tableText";
 import { spellWithin } from "../src/units";
 import { DAMAGE } from "../src/wording";
 import { bytesOf, codeOf, deflated, packed, queue } from "./packed";
@@ -215,7 +215,7 @@ test("the table has the slowest I/Os of all operations, also where many are equa
   expect(picture!.series.table!.words).toBe("The slowest 100 of 10,000 I/Os.");
   const table = seriesTable(picture!.series);
   expect(table.rows[0]!.map(({ text }) => text)).toEqual(["4.99900 s", "read", "12.3 ms"]);
-  expect(csvOf(table).split("\r\n").slice(0, 2)).toEqual(["start_ns,op,latency_ns", "4999000000,read,12300000"]);
+  expect(textOf(table, [], "csv").split("\r\n").slice(0, 2)).toEqual(["start_ns,op,latency_ns", "4999000000,read,12300000"]);
 });
 
 test("documents that are compared have equal axes and one chart of distributions", async () => {

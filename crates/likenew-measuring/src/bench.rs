@@ -24,7 +24,7 @@ use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use likenew_rated::{Figure, Usual, usual_for};
-use likenew_stats::interval::{Goal, Precision, precision};
+use likenew_stats::interval::{Goal, Interval, Precision, precision};
 use likenew_stats::summary::{maximum, minimum};
 use serde::{Deserialize, Serialize};
 pub use wording::DESCRIPTOR;
@@ -311,6 +311,11 @@ impl Bench {
             if let Some(of) = usual.iter().flatten().next() {
                 findings.overview.answers.push(wording::USUAL.to_owned());
                 findings.answers.push(wording::usual(of));
+                let rows = lines
+                    .iter()
+                    .zip(&usual)
+                    .filter_map(|(line, usual)| Some(line.usual_row(usual.as_ref()?)));
+                findings.tables.insert("usual".into(), rows.collect());
             }
             findings.overview.table =
                 Some(wording::table(lines.iter().map(ResultLine::cells), &usual, commits));
@@ -496,6 +501,18 @@ impl<'a> ResultLine<'a> {
             (true, 1, 4096, Mix::Only(Op::Write)) => Some(Figure::SmallWrite),
             _ => None,
         }
+    }
+
+    /// The middle of what new drives of its class reach, with what four of five do, as this test is counted.
+    fn usual_row(&self, usual: &Usual) -> Row {
+        let bytes = match usual.figure {
+            Figure::Read | Figure::Write => 1.0,
+            Figure::SmallRead | Figure::SmallWrite => f64::from(self.test.block),
+        };
+        let (low, high) = usual.range();
+        let interval = Some(Interval { low: low * bytes, high: high * bytes });
+        let speed = Estimate { value: usual.median() * bytes, interval };
+        self.columns().with_estimate("bytes_per_s", Some(speed)).with("models", usual.values.len())
     }
 
     fn iops(&self) -> f64 {

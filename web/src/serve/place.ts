@@ -1,5 +1,6 @@
 /** Where in the page the user is, as the part of the address behind the #. */
 
+import { viewOf } from "../address";
 import type { Order } from "./answers";
 
 export type Place =
@@ -12,7 +13,7 @@ export type Place =
   | { view: "result"; runs: string[] };
 
 export function placeOf(hash: string): Place {
-  const [view = "", ...rest] = hash.replace(/^#\/?/, "").split("/").map(decode);
+  const [view = "", ...rest] = viewOf(hash).replace(/^#\/?/, "").split("/").map(decode);
   switch (view) {
     case "simulated":
       return { view };

@@ -214,6 +214,17 @@ fn bench_shows_what_is_usual_beside_what_is_measured_in_the_same_way() {
         line("SEQ1M Q8T1 read").ends_with(" MB/s") && line("SEQ1M Q8T1 write").ends_with(" MB/s"),
         "{known:#?}"
     );
+    let json = kept.sandbox.run(&["judge", kept.run.to_str().unwrap(), "--json", "-"]);
+    let document: Value = serde_json::from_str(&json.stdout()).unwrap();
+    let usual = document["tables"]["usual"].as_array().unwrap();
+    let has_usual = |test: &str, op: &str| usual.iter().any(|row| row["test"] == test && row["op"] == op);
+    assert!(has_usual("SEQ1M Q8T1", "read") && has_usual("SEQ1M Q8T1", "write"), "{usual:?}");
+    assert!(!has_usual("SEQ1M Q1T1", "read"), "{usual:?}");
+    for row in usual {
+        let [low, middle, high] =
+            ["bytes_per_s_low", "bytes_per_s", "bytes_per_s_high"].map(|key| row[key].as_f64().unwrap());
+        assert!(1e7 < low && low < middle && middle < high && high < 1e10, "{row}");
+    }
     // Nobody rates one sequential I/O at a time.
     assert!(!line("SEQ1M Q1T1 read").ends_with("B/s"), "{known:#?}");
     assert!(line("Usual").contains("an NVMe SSD on PCIe 3.0 ×4"), "{known:#?}");
