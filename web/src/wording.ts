@@ -121,8 +121,7 @@ export function firstRowsWords(shown: number, all: number): string {
 }
 
 export function paperRowsWords(shown: number, all: number): string {
-  const left = all - shown;
-  return `The first ${shown} of ${all} rows. The other ${left} are on this page on a screen, and in the JSON.`;
+  return `The first ${shown} of ${all} rows. All of them are on this page on a screen, and in the JSON.`;
 }
 
 export function madeByWords(version: string): string {
@@ -138,7 +137,7 @@ export function startHereOf(command: string): string {
 }
 
 export function copyCsvOf(title: string): string {
-  return `Copy ${title} as CSV`;
+  return `Copy as CSV: ${title}`;
 }
 
 /** The name of the table of a chart, whose own name is the title. */
