@@ -7,7 +7,7 @@ import type { Item, Legend } from "./labels";
 import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
-import { fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
+import { brokenInto, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -56,8 +56,8 @@ function layoutOf(series: ShownSeries, look: Look): Layout {
   const most = Math.min(widthOf(texts, font) + 16, width * (isNarrow ? 0.42 : 0.4));
   const right = Math.max(most, whole ? widthOf(whole.label) / 2 + 4 : 0);
   const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
-  const thick = Math.max(BAR, tallest(texts.map((text) => linesOf(text, right - 12, font))));
-  const names = tallest(categories.map((name) => linesOf(name, left - 12)));
+  const thick = Math.max(BAR, tallest(texts.map((text) => brokenInto(text, right - 12, font).length)));
+  const names = tallest(categories.map((name) => brokenInto(name, left - 12).length));
   const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...toneKeys(lines, look)];
   const legend = legendOf(keys, width, palette.ink);
   const above = ABOVE + legend.height + (whole ? LINE : 0);
@@ -236,7 +236,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       data: categories,
       axisTick: { show: false },
       axisLine: { show: !isRatio(series), onZero: false, lineStyle: { color: palette.faint } },
-      axisLabel: { ...textOf(palette.ink), interval: 0, width: left - 12, overflow: "break" },
+      axisLabel: { ...textOf(palette.ink), interval: 0, formatter: (name: string) => brokenInto(name, left - 12).join("\n") },
     },
     series: [
       ...lines.map((line, index) => ({
@@ -288,12 +288,10 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
     const text = {
       type: "text",
       style: {
-        text: labelOf(line, dataIndex, y.unit, width),
+        text: brokenInto(labelOf(line, dataIndex, y.unit, width), right - 12, font).join("\n"),
         x: coordSys.x + coordSys.width + 8,
         y: top + thick / 2,
         verticalAlign: "middle",
-        width: right - 12,
-        overflow: "break",
         lineHeight: LINE,
         fill: palette.ink,
         font,
