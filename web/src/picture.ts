@@ -624,7 +624,7 @@ export function marksIn(series: ShownSeries, { x, alongX }: Drawing, { window, w
   if (isMarkedByStrokes(series)) return [];
   const size = isNumeric(series) ? x.size : 1;
   const [from, to] = window ??
-    (isNumeric(series) ? endsOf(series, "x") : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
+    (isNumeric(series) ? (series.ends ?? endsOf(series, "x")) : null) ?? [0, Math.max((series.categories ?? []).length - 1, 1)];
   const place = (at: number) =>
     (alongX ? Math.log(at / from) / Math.log(to / from) : (at - from) / (to - from)) * width;
   const texts = [...together(series.marks ?? [])].map(([at, labels]) => ({
