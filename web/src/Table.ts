@@ -217,3 +217,19 @@ export function sorted(rows: Cell[][], column: number, descending: boolean): Cel
 export function isNumber(value: Value | undefined): value is number {
   return typeof value === "number";
 }
+
+/** The columns of the tables as which a table of several documents is printed: each has those that all share, and whole groups of the others. */
+export function partsOf(headings: Heading[], most: number): number[][] {
+  const columnsOf = (is: (heading: Heading) => boolean) => headings.flatMap((heading, column) => (is(heading) ? [column] : []));
+  const shared = columnsOf(({ of }) => of === null);
+  const groups = new Set(headings.flatMap(({ of, group }) => (of === null ? [] : [group])));
+  return [...groups].reduce<number[][]>(
+    (parts, group) => {
+      const columns = columnsOf((heading) => heading.of !== null && heading.group === group);
+      const last = parts.at(-1) ?? shared;
+      const fits = last.length === shared.length || last.length + columns.length <= most;
+      return fits ? [...parts.slice(0, -1), [...last, ...columns]] : [...parts, [...shared, ...columns]];
+    },
+    [shared],
+  );
+}

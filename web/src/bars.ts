@@ -7,7 +7,7 @@ import type { Item, Legend } from "./labels";
 import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf, usualOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
-import { brokenInto, fontOf, LINE, linesOf, SIZE, textOf, widthOf } from "./text";
+import { brokenInto, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -63,7 +63,7 @@ function layoutOf(series: ShownSeries, look: Look): Layout {
   const right = Math.max(most, whole ? widthOf(whole.label) / 2 + 4 : 0);
   const tallest = (counts: number[]) => LINE * Math.max(1, ...counts);
   const thick = Math.max(BAR, tallest(labels.map((texts) => labelLines(texts, right - 12, font).length)));
-  const names = tallest(categories.map((name) => linesOf(name, left - 12)));
+  const names = tallest(categories.map((name) => brokenInto(name, left - 12).length));
   const keys = [...lines.map((_, index) => keyOf(lines, index, look)), ...extraKeys(lines, look)];
   const legend = legendOf(keys, width, palette.ink);
   const above = ABOVE + legend.height + (whole ? LINE : 0);
@@ -250,7 +250,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
       data: categories,
       axisTick: { show: false },
       axisLine: { show: !isRatio(series), onZero: false, lineStyle: { color: palette.faint } },
-      axisLabel: { ...textOf(palette.ink), interval: 0, width: left - 12, overflow: "break" },
+      axisLabel: { ...textOf(palette.ink), interval: 0, formatter: (name: string) => brokenInto(name, left - 12).join("\n") },
     },
     series: [
       ...lines.map((line, index) => ({

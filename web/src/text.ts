@@ -24,17 +24,24 @@ export function widthOf(texts: string | string[], font = fontOf()): number {
   return widths.reduce((most, width) => Math.max(most, width), 0);
 }
 
-/** How many lines a text has where none may be wider than this. */
-export function linesOf(text: string, width: number, font = fontOf()): number {
-  return Math.round(boxOf({ text, font, width, overflow: "break", lineHeight: LINE }).height / LINE);
+/**
+ * The lines of a text of which none is wider than this; a word is only broken if it is wider by itself. ECharts would guess the
+ * widths of letters where measuring them took it long, and break what has room.
+ */
+export function brokenInto(text: string, width: number, font = fontOf()): string[] {
+  return text.split("\n").flatMap((line) =>
+    line.split(" ").reduce<string[]>((lines, word) => {
+      const longer = [...lines.slice(-1), word].join(" ");
+      return widthOf(longer, font) <= width ? [...lines.slice(0, -1), longer] : [...lines, ...piecesOf(word, width, font)];
+    }, []),
+  );
 }
 
-/** The lines of a text of which none is wider than this, as far as its words allow. */
-export function brokenInto(text: string, width: number, font = fontOf()): string[] {
-  return text.split(" ").reduce<string[]>((lines, word) => {
-    const longer = [...lines.slice(-1), word].join(" ");
-    return widthOf(longer, font) <= width ? [...lines.slice(0, -1), longer] : [...lines, word];
-  }, []);
+/** The word in pieces of which none is wider than this, but for single letters. */
+function piecesOf(word: string, width: number, font: string): string[] {
+  let end = word.length;
+  while (end > 1 && widthOf(word.slice(0, end), font) > width) end -= 1;
+  return end === word.length ? [word] : [word.slice(0, end), ...piecesOf(word.slice(end), width, font)];
 }
 
 /** The text with its end left out as far as it is wider than this. */

@@ -123,8 +123,7 @@ export function firstRowsWords(shown: number, all: number): string {
 }
 
 export function paperRowsWords(shown: number, all: number): string {
-  const left = all - shown;
-  return `The first ${shown} of ${all} rows. The other ${left} are on this page on a screen, and in the JSON.`;
+  return `The first ${shown} of ${all} rows. All of them are on this page on a screen, and in the JSON.`;
 }
 
 export function madeByWords(version: string): string {

@@ -4,7 +4,7 @@ import joins from "../../schema/joins.json";
 import { groupsOf, tablesOf } from "../src/compare";
 import type { Labeled, Row } from "../src/Document";
 import { picturesOf } from "../src/pictures";
-import { sorted, titleOf } from "../src/Table";
+import { partsOf, sorted, titleOf } from "../src/Table";
 import { textOf } from "../src/tableText";
 import type { Table } from "../src/Table";
 import { NAMES } from "../src/wording";
@@ -67,6 +67,18 @@ test("a ratio of documents with long labels is named by their places", () => {
   const labels = ["sim:x25m?state=new", "sim:x25m?state=used", "sim:x25m?state=cured"];
   const table = only(tablesOf(labels.map((label) => labeled(label, "bench-new"))), "Results");
   expect(table.headings.slice(2, 7).map(({ of }) => of)).toEqual([...labels, "2nd ÷ 1st", "3rd ÷ 1st"]);
+});
+
+test("a table that is too wide for paper is several, each with the columns that all documents share", () => {
+  const { headings } = only(tablesOf(pair()), "Results");
+  const parts = partsOf(headings, 10);
+  expect(parts.length).toBeGreaterThan(1);
+  for (const part of parts) {
+    expect(part.length).toBeLessThanOrEqual(10);
+    expect(part.slice(0, 2).map((column) => headings[column]?.text)).toEqual(["test", "op"]);
+  }
+  expect(new Set(parts.flat()).size).toBe(headings.length);
+  expect(partsOf(only(tablesOf([labeled("new", "bench-new")]), "Results").headings, 3)).toHaveLength(1);
 });
 
 test("rows that do not correspond stay apart", () => {

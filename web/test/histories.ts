@@ -1,6 +1,7 @@
 /** Drives over time for tests: made up, so that what they hold is known. */
 
 import type { Change, Check, CheckMetric, DriveHistory, MetricHistory } from "../src/serve/answers";
+import type { SavedView } from "../src/serve/file";
 
 const UNITS: Record<string, string> = { random_read: "1/s", random_write: "1/s", random_read_qd32: "1/s" };
 
@@ -115,4 +116,11 @@ export function fallen(): DriveHistory {
     { standing: "good", sentence: "4K random reads are 20% faster (17–23%) since 2026-02-10." },
     { standing: "problem", sentence: "Sequential reads are 14% slower (12–17%) since 2026-03-10." },
   ]);
+}
+
+/** The page of these drives, as likenew writes it. */
+export function pageOf(drives: DriveHistory[]): SavedView {
+  const answers = Object.fromEntries(drives.map((one) => [`/api/history/${one.key}`, one]));
+  const place = drives.length === 1 ? `#/history/${drives[0]?.key}` : "#/history";
+  return { place, answers: { ...answers, "/api/history?limit=500": { drives, count: drives.length, damaged: [] } } };
 }

@@ -9,7 +9,7 @@ use xshell::{Shell, cmd};
 use super::target;
 
 /// Debian packages that tests use, each with a program or file that shows that it is installed.
-const PACKAGES: [(&str, &str); 40] = [
+const PACKAGES: [(&str, &str); 41] = [
     ("fio", "/usr/bin/fio"),
     ("e2fsprogs", "/usr/sbin/mkfs.ext4"),
     ("util-linux", "/usr/sbin/losetup"),
@@ -30,6 +30,7 @@ const PACKAGES: [(&str, &str); 40] = [
     ("gcc", "/usr/bin/cc"),
     ("tmux", "/usr/bin/tmux"),
     ("chromium", "/usr/bin/chromium"),
+    ("firefox-esr", "/usr/bin/firefox-esr"),
     ("fonts-open-sans", "/usr/share/fonts/truetype/open-sans"),
     ("fonts-dejavu-core", "/usr/share/fonts/truetype/dejavu"),
     ("fonts-roboto-unhinted", "/usr/share/fonts/truetype/roboto/unhinted"),

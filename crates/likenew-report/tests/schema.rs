@@ -8,18 +8,22 @@ use likenew_core::units::Nanos;
 use likenew_report::document::Document;
 use serde_json::{Value, json};
 
-const EXAMPLES: [(&str, &str); 11] = [
+const EXAMPLES: [(&str, &str); 15] = [
     ("age-used", include_str!("../../../schema/examples/age-used.json")),
     ("bench-new", include_str!("../../../schema/examples/bench-new.json")),
     ("bench-used", include_str!("../../../schema/examples/bench-used.json")),
+    ("cache-new", include_str!("../../../schema/examples/cache-new.json")),
     ("check-slow", include_str!("../../../schema/examples/check-slow.json")),
     ("compare-benches", include_str!("../../../schema/examples/compare-benches.json")),
     ("endure-knees", include_str!("../../../schema/examples/endure-knees.json")),
     ("fill-used", include_str!("../../../schema/examples/fill-used.json")),
     ("recondition-restored", include_str!("../../../schema/examples/recondition-restored.json")),
+    ("suits-etcd", include_str!("../../../schema/examples/suits-etcd.json")),
+    ("surface-unreadable", include_str!("../../../schema/examples/surface-unreadable.json")),
     ("sweep-new", include_str!("../../../schema/examples/sweep-new.json")),
     ("sweep-used", include_str!("../../../schema/examples/sweep-used.json")),
     ("trim-works", include_str!("../../../schema/examples/trim-works.json")),
+    ("verify-new", include_str!("../../../schema/examples/verify-new.json")),
 ];
 
 fn validator() -> Validator {
