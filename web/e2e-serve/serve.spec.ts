@@ -1,15 +1,15 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 
-import type { Page } from "@playwright/test";
+import type { Page, TestInfo } from "@playwright/test";
 
 import { cardOf, clipped, expect, saved, textFaults, violations } from "../e2e/fixtures";
 import type { Document } from "../src/Document";
-import type { DriveHistory, RealDrive, RunEntry } from "../src/serve/api";
+import type { DriveHistory, RealDrive, RunEntry } from "../src/serve/answers";
 import { toDriveHistory, toStart } from "../src/serve/place";
 import { example } from "../test/documents";
 import { drive, fallen } from "../test/histories";
-import { Server, test } from "./server";
+import { Server, startsAtItsCost, test } from "./server";
 
 const TARGET = "Folder, device or simulated drive";
 
@@ -21,12 +21,6 @@ async function isOpenToAll(page: Page): Promise<void> {
 /** A browser says in its console what a server refuses. */
 function refusalsAreExpected(page: Page): void {
   page.removeAllListeners("console");
-}
-
-/** Agrees to what a run costs, which is said before that can be done. */
-async function start(page: Page): Promise<void> {
-  await expect(page.getByRole("status", { name: "What it costs" })).toContainText(/takes .+\./);
-  await page.getByRole("button", { name: "Start" }).click();
 }
 
 const used = { command: "check", target: "sim:tiny-flash?state=used", options: {} };
@@ -156,7 +150,7 @@ async function withReal(page: Page, real: RealDrive[]): Promise<void> {
 }
 
 /** With LIKENEW_PICTURES set, writes the picture in the README again. */
-test("a drive that fell says so in its list, its chart and its table", async ({ page, server, errors }) => {
+test("a drive that fell says so in its list, its chart and its table", { tag: "@picture" }, async ({ page, server, errors }) => {
   await withHistory(page, fallen());
   await withReal(page, [
     { path: "/dev/sda", model: "Example 870", capacity_bytes: 5e11, is_drive: true, used_by: null },
@@ -283,11 +277,12 @@ test("the list says what each run found, and what became of the others", async (
 test("a run is seen while it measures, canceled, and resumed to its end", async ({ page, server }) => {
   const options = { passes: "3", span: "64MiB", time: "1s" };
   await page.goto(server.url);
-  await page.goto(new URL(toStart({ command: "bench", target: server.folder, options }), server.url).href);
+  await page.goto(server.at(toStart({ command: "bench", target: server.folder, options })));
   await expect(page.getByRole("textbox", { name: /^span/ }), "what is chosen is in the address").toHaveValue("64MiB");
-  await start(page);
+  await startsAtItsCost(page);
   await expect(page.getByRole("progressbar")).toBeVisible();
   await expect(page.getByText(/moved, .*B of it written/)).toBeVisible();
+  await expect(page.getByText(/^(1 MiB sequential|4K random) (reads|writes)/), "what is measured now, in words").toBeVisible();
   for (const [name, heading] of [["Reads", "Reads"], ["Writes", "Writes"]] as const) {
     await expect(page.getByRole("img", { name: new RegExp(`^${name} so far: .* to .*MB/s`) })).toBeVisible();
     await expect(page.getByText(heading, { exact: true })).toBeVisible();
@@ -300,7 +295,7 @@ test("a run is seen while it measures, canceled, and resumed to its end", async 
   const again = page.getByRole("link", { name: "Run it again" });
   await expect(again).toHaveAttribute("href", toStart({ command: "bench", target: server.folder, options }));
   await page.getByRole("button", { name: "Resume" }).click();
-  await start(page);
+  await startsAtItsCost(page);
   await expect(page.getByText("Done.")).toBeVisible();
 });
 
@@ -312,8 +307,8 @@ test("two drives are measured at once, each in a tab, and one of them from a ter
   const underWay = page.getByRole("region", { name: "Under way" });
   await expect(underWay.getByRole("link", { name: `bench ${server.folder}` })).toBeVisible();
   const other = await context.newPage();
-  await other.goto(new URL(toStart(used), server.url).href);
-  await start(other);
+  await other.goto(server.at(toStart(used)));
+  await startsAtItsCost(other);
   await expect(other.getByRole("progressbar")).toBeVisible();
   await underWay.getByRole("link", { name: `bench ${server.folder}` }).click();
   await expect(page.getByText("Started in a terminal; cancel it there with Ctrl-C.")).toBeVisible();
@@ -357,7 +352,7 @@ test("what wears flash asks what the terminal asks, and another choice asks agai
   await page.getByRole("link", { name: "Drives", exact: true }).click();
   await page.goBack();
   await expect(bytes).toHaveValue("200GiB");
-  await start(page);
+  await startsAtItsCost(page);
   await page.getByRole("button", { name: "Cancel" }).click();
   await expect(page.getByText("Canceled; it can be resumed.")).toBeVisible();
 });
@@ -367,7 +362,7 @@ test("what takes a consent cannot be started, and says the command that asks for
   const file = `${server.folder}/disk image`;
   writeFileSync(file, Buffer.alloc(1 << 20, 7));
   await page.goto(server.url);
-  await page.goto(new URL(toStart({ command: "endure", target: file, options: { bytes: "1MiB" } }), server.url).href);
+  await page.goto(server.at(toStart({ command: "endure", target: file, options: { bytes: "1MiB" } })));
   const alert = page.getByRole("main").getByRole("alert");
   await expect(alert).toContainText("writing would destroy its data, so nothing was changed");
   await expect(alert.getByText(`likenew endure --bytes=1MiB '${file}'`)).toBeVisible();
@@ -423,31 +418,102 @@ test("a server that has stopped is missed within 5 s", async ({ page }) => {
   await expect(page.getByRole("region", { name: "Drives of this machine" }), "what it said stays").toBeVisible();
 });
 
+/** Saves what is shown, and returns the address of the file. */
+async function fileOf(page: Page, info: TestInfo): Promise<string> {
+  const { name, content } = await saved(page, "Save as HTML");
+  const path = info.outputPath(name);
+  writeFileSync(path, content);
+  return pathToFileURL(path).href;
+}
+
 test.describe("a file that is saved", () => {
   test("holds what was shown, and needs no server", async ({ page, context, server }, info) => {
     await withHistory(page, fallen());
     await page.goto(server.url);
     await expect(page.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
-    const fileOf = async (name: string): Promise<string> => {
-      const path = info.outputPath(name);
-      writeFileSync(path, (await saved(page, "Save as HTML")).content);
-      return pathToFileURL(path).href;
-    };
     const file = await context.newPage();
-    await file.goto(await fileOf("drives.html"));
+    await file.goto(await fileOf(page, info));
+    await expect(file.getByText(/^Saved from likenew serve on \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)).toBeVisible();
     await expect(file.getByText("Sustained writes are 60% slower (58–62%) since 2026-03-10.")).toBeVisible();
+    await expect(file.getByRole("navigation").getByRole("link"), "there is no server").toHaveCount(0);
+    await file.getByRole("link", { name: "Example 870 (/dev/sda)" }).click();
     await expect(file.getByRole("img", { name: "Speed of each check" }).locator("canvas")).toBeVisible();
     await expect(file.getByRole("checkbox")).toHaveCount(0);
-    await page.goto(new URL(toDriveHistory(fallen().key), server.url).href);
+    await isOpenToAll(file);
+    await file.getByRole("link", { name: "All drives" }).click();
+    await expect(file.getByRole("region", { name: "Drives of this machine" })).toBeVisible();
+    await page.goto(server.at(toDriveHistory(fallen().key)));
     await expect(page.getByText(/Last check:/)).toBeVisible();
-    await file.goto(await fileOf("drive.html"));
+    await file.goto(await fileOf(page, info));
     await expect(file.getByRole("heading", { name: /^Example 870 \(\/dev\/sda\)/ })).toBeVisible();
     await page.getByRole("link", { name: "Earlier runs" }).click();
     await page.getByRole("link", { name: /^check sim:tiny-flash\?/ }).first().click();
     await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
-    await file.goto(await fileOf("run.html"));
+    await file.goto(await fileOf(page, info));
     await expect(file.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
     await expect(file.getByRole("link", { name: /^Start it here/ })).toHaveCount(0);
+  });
+
+  test("shows the lists without what leads elsewhere", async ({ page, context, server }, info) => {
+    await page.goto(server.url);
+    const file = await context.newPage();
+    await page.getByRole("link", { name: "Simulated drives, to try it out" }).click();
+    await expect(page.getByRole("region", { name: "Checked" })).toBeVisible();
+    await file.goto(await fileOf(page, info));
+    await expect(file.getByText("Tiny Flash 1 GiB", { exact: true })).toBeVisible();
+    await expect(file.getByRole("link", { name: "Tiny Flash 1 GiB" })).toHaveCount(0);
+    await file.getByRole("link", { name: "sim:tiny-flash?state=used" }).click();
+    await expect(file.getByText(/Last check: Writes are slow/)).toBeVisible();
+    await page.getByRole("link", { name: "Earlier runs" }).click();
+    const run = "check sim:tiny-flash?state=used";
+    await expect(page.getByText(run).first()).toBeVisible();
+    await file.goto(await fileOf(page, info));
+    await expect(file.getByText(run).first()).toBeVisible();
+    await expect(file.getByRole("main").getByRole("link").or(file.getByRole("checkbox")).or(file.getByRole("button"))).toHaveCount(0);
+    await expect(file).toHaveTitle("Earlier runs · Likenew");
+    await isOpenToAll(file);
+  });
+
+  test("shows a new run with its choices and its cost, or why it cannot start", async ({ page, context, server }, info) => {
+    refusalsAreExpected(page);
+    const options = { passes: "3", span: "64MiB" };
+    const cost = /Writes up to .*B; takes about .*\./;
+    await page.goto(server.url);
+    await page.goto(server.at(toStart({ command: "bench", target: server.folder, options })));
+    await expect(page.getByText(cost)).toBeVisible();
+    const file = await context.newPage();
+    await file.goto(await fileOf(page, info));
+    await expect(file.getByLabel("Command")).toHaveValue("bench");
+    await expect(file.getByLabel("Command")).toBeDisabled();
+    await expect(file.getByRole("textbox", { name: /^span/ })).toHaveValue("64MiB");
+    await expect(file.getByText(cost)).toBeVisible();
+    await expect(file.getByText(`likenew bench --passes=3 --span=64MiB ${server.folder}`)).toBeVisible();
+    await expect(file.getByRole("button", { name: "Start" })).toHaveCount(0);
+    await isOpenToAll(file);
+    await page.goto(server.at(toStart({ command: "check", target: "sim:tiny-flush", options: {} })));
+    await expect(page.getByText(/did you mean "tiny-flash"/)).toBeVisible();
+    await file.goto(await fileOf(page, info));
+    await expect(file.getByText(/did you mean "tiny-flash"/)).toBeVisible();
+  });
+
+  test("shows a run that was under way, and says so", async ({ page, context, server }, info) => {
+    await page.goto(server.url);
+    await page.goto(server.at(toStart({ command: "bench", target: server.folder, options: { passes: "3", span: "64MiB", time: "1s" } })));
+    await startsAtItsCost(page);
+    const reads = /^Reads so far: .* to .*MB\/s/;
+    await expect(page.getByRole("img", { name: reads })).toBeVisible();
+    const file = await context.newPage();
+    await file.goto(await fileOf(page, info));
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await expect(file.getByText("The run was under way when this was saved.", { exact: false })).toBeVisible();
+    await expect(file.getByText(/^Saved from likenew serve on /)).toBeVisible();
+    await expect(file.getByRole("img", { name: reads })).toBeVisible();
+    await expect(file.getByText(/^(1 MiB sequential|4K random) (reads|writes)/)).toBeVisible();
+    await expect(file.getByText(/moved, .*B of it written/)).toBeVisible();
+    await expect(file.getByRole("button").or(file.getByRole("link"))).toHaveCount(0);
+    await expect(file).toHaveTitle(/bench .* · Likenew$/);
+    await isOpenToAll(file);
+    await expect(page.getByText("Canceled; it can be resumed.")).toBeVisible();
   });
 
   test("is what history writes, too", async ({ page, server }, info) => {
@@ -503,7 +569,7 @@ test.describe("without the policy, which stops the styles of saved files that ar
         await page.getByRole("link", { name: /^check sim:tiny-flash\?/ }).first().click();
         await expect(page.getByRole("heading", { name: /Writes are slow/ })).toBeVisible();
         await isOpenToAll(page);
-        await page.goto(new URL(toDriveHistory(fallen().key), server.url).href);
+        await page.goto(server.at(toDriveHistory(fallen().key)));
         const picture = page.getByRole("img", { name: "Speed of each check" });
         await expect(picture.locator("canvas")).toBeVisible();
         await picture.hover();

@@ -6,7 +6,9 @@ import { mkdtempSync, mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-import { test as base } from "../e2e/fixtures";
+import type { Page } from "@playwright/test";
+
+import { expect, test as base } from "../e2e/fixtures";
 
 export class Server {
   private constructor(
@@ -19,7 +21,8 @@ export class Server {
     private readonly child: ChildProcess,
   ) {}
 
-  static async start(): Promise<Server> {
+  /** `before` are words in front of the program, such as of one that changes what it sees. */
+  static async start(before: (root: string) => string[] = () => []): Promise<Server> {
     const program = process.env["LIKENEW"];
     if (!program) throw new Error("set LIKENEW to the likenew program that is to be tested");
     const root = mkdtempSync(join(tmpdir(), "likenew-page-"));
@@ -32,7 +35,8 @@ export class Server {
       XDG_RUNTIME_DIR: session,
       LIKENEW_LOCK_DIR: join(root, "locks"),
     };
-    const child = spawn(program, ["serve", "--listen", "127.0.0.1:0"], { env, stdio: ["ignore", "pipe", "inherit"] });
+    const [first = program, ...words] = [...before(root), program, "serve", "--listen", "127.0.0.1:0"];
+    const child = spawn(first, words, { env, stdio: ["ignore", "pipe", "inherit"] });
     const url = await new Promise<string>((resolve, reject) => {
       let text = "";
       child.stdout.on("data", (chunk: Buffer) => {
@@ -63,6 +67,11 @@ export class Server {
     await new Promise((resolve) => child.on("exit", resolve));
   }
 
+  /** The address of a view. */
+  at(place: string): string {
+    return new URL(place, this.url).href;
+  }
+
   /** Leaves without a word. */
   async kill(): Promise<void> {
     await this.end("SIGKILL");
@@ -78,6 +87,12 @@ export class Server {
     await ended;
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+/** Agrees to what a run costs, which is said before that can be done. */
+export async function startsAtItsCost(page: Page): Promise<void> {
+  await expect(page.getByRole("status", { name: "What it costs" })).toContainText(/takes .+\./);
+  await page.getByRole("button", { name: "Start" }).click();
 }
 
 /** Each worker has a server with one run, of a drive that is slow. */
