@@ -246,7 +246,7 @@ test("cells have the unit of their row", async ({ page, open }) => {
 });
 
 /** With LIKENEW_PICTURES set, writes the picture in the README again. */
-test("the picture in the README shows a page without errors", async ({ page, open }) => {
+test("the picture in the README shows a page without errors", { tag: "@picture" }, async ({ page, open }) => {
   await page.setViewportSize({ width: 1100, height: 860 });
   await open([labeled("one", "check-slow")]);
   const path = process.env["LIKENEW_PICTURES"] ? "../docs/images/report.png" : test.info().outputPath("report.png");
