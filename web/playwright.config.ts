@@ -33,7 +33,7 @@ export default defineConfig<object, { family: string }>({
   snapshotPathTemplate: "{testDir}/pictures/{arg}{ext}",
   fullyParallel: true,
   workers: "100%",
-  timeout: 30_000,
+  timeout: 120_000,
   reporter: "list",
   use: {
     // Nothing depends on the reader's language or time.

@@ -1,7 +1,6 @@
 /** The way of a person through the page, on machines with no, one and three block devices. */
 
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 import type { Page } from "@playwright/test";
@@ -12,17 +11,25 @@ import { Server, startsAtItsCost, test as base } from "./server";
 
 const reason = missing();
 
-/** A server that sees so many block devices. */
-const test = base.extend<{ count: number; machine: { server: Server; devices: Device[] } }>({
+interface Machine {
+  server: Server;
+  devices: Device[];
+}
+
+/** A server that sees so many block devices, whose files lie in `place`. */
+const test = base.extend<{ count: number; place: string; machine: Machine }>({
   count: [0, { option: true }],
-  machine: async ({ count }, use) => {
-    const folder = mkdtempSync(join(tmpdir(), "likenew-devices-"));
+  place: ["/var/tmp", { option: true }],
+  machine: async ({ count, place, context }, use) => {
+    const folder = mkdtempSync(join(place, "likenew-devices-"));
     const devices: Device[] = [];
     try {
       for (let at = 0; at < count; at += 1) devices.push(Device.make(folder, `device ${at}`));
       const before = devices.map((device) => device.sum());
       const server = await Server.start((root) => seeingOnly(devices, join(root, "block")));
       await use({ server, devices });
+      // A page would miss its server.
+      await context.close();
       await server.stop();
       expect(devices.map((device) => device.sum()), "a device is only read").toEqual(before);
     } finally {
@@ -74,7 +81,7 @@ test.describe("one block device", () => {
     const [{ path }] = devices as [Device];
     await page.goto(server.url);
     await expect(here(page).getByRole("listitem")).toHaveCount(1);
-    await expect(here(page)).toContainText(`${path} 256 MiB`);
+    await expect(here(page)).toContainText(`${path} 128 MiB`);
     await expect(here(page)).toContainText("Never checked.");
     await check(page, path);
     await page.getByRole("link", { name: "Drives", exact: true }).click();
@@ -91,19 +98,32 @@ test.describe("one block device", () => {
 
 test.describe("three block devices", () => {
   test.use({ count: 3 });
-  test("two of them are measured at once, and each has its own answer", async ({ page, context, machine: { server, devices } }) => {
+  test("two of them are checked, and each has its own answer", async ({ page, machine: { server, devices } }) => {
     const [one, other, third] = devices.map(({ path }) => path) as [string, string, string];
     await page.goto(server.url);
     await expect(here(page).getByRole("listitem")).toHaveCount(3);
     await expect(here(page).getByText("Never checked.")).toHaveCount(3);
-    const second = await context.newPage();
-    await second.goto(server.at("#/drives"));
-    await Promise.all([check(page, one), check(second, other)]);
-    for (const [tab, target] of [[page, one], [second, other]] as const)
-      await expect(tab).toHaveTitle(new RegExp(`^check-${target.slice(1).replaceAll("/", "-")}, `));
-    await page.getByRole("link", { name: "Drives", exact: true }).click();
+    for (const target of [one, other]) {
+      await check(page, target);
+      await expect(page).toHaveTitle(new RegExp(`^check-${target.slice(1).replaceAll("/", "-")}, `));
+      await page.getByRole("link", { name: "Drives", exact: true }).click();
+    }
     await expect(here(page).getByText("Never checked.")).toHaveCount(1);
     await expect(here(page).getByRole("link", { name: `Check: ${third}` })).toBeVisible();
     await expect(here(page).getByRole("link", { name: /^Check again: / })).toHaveCount(2);
+  });
+
+  test.describe("in memory", () => {
+    // No two are measured at once that lie on one drive.
+    test.use({ place: "/dev/shm" });
+    test("two of them are checked at once, each in a tab", async ({ page, context, machine: { server, devices } }) => {
+      const [one, other] = devices.map(({ path }) => path) as [string, string];
+      await page.goto(server.url);
+      const second = await context.newPage();
+      await second.goto(server.at("#/drives"));
+      await Promise.all([check(page, one), check(second, other)]);
+      await page.getByRole("link", { name: "Earlier runs" }).click();
+      for (const target of [one, other]) await expect(page.getByRole("link", { name: `check ${target}` })).toBeVisible();
+    });
   });
 });

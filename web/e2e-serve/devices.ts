@@ -5,7 +5,7 @@ import { closeSync, mkdirSync, openSync, symlinkSync, writeSync } from "node:fs"
 import { basename, join } from "node:path";
 
 /** Bytes of a device: a check reads it in seconds. */
-const LENGTH = 256 << 20;
+const LENGTH = 128 << 20;
 
 /** Why none can be made here; nothing where they can. */
 export function missing(): string | null {

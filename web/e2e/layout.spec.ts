@@ -29,7 +29,7 @@ async function visit(
   { width, colorScheme }: { width: number; colorScheme: "light" | "dark" },
   look: (view: string) => Promise<void>,
 ): Promise<void> {
-  test.setTimeout(120_000);
+  test.setTimeout(300_000);
   await page.emulateMedia({ colorScheme });
   await page.setViewportSize({ width, height: 900 });
   for (const [view, documents] of Object.entries(views())) {

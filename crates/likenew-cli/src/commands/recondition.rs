@@ -117,7 +117,7 @@ impl Command for Recondition {
 /// The plan; `None` if the user stopped it.
 fn plan(command: &Recondition, target: &ResolvedTarget) -> Result<Option<Plan>> {
     let mut check = CheckOptions { bytes: command.bytes, ..CheckOptions::default() };
-    if target.is_folder() && !command.dry_run {
+    if target.is_folder() && !command.dry_run && command.step.is_none() {
         enough_bytes(&command.arguments.target, &check)?;
     }
     let usable = match target.space() {

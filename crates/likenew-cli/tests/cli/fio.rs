@@ -233,7 +233,7 @@ fn fio_damaged(folder: &Path, job: &str) -> Vec<u8> {
 fn what_cannot_be_imported_or_exported_is_reported() {
     let sandbox = Sandbox::new();
     std::fs::write(sandbox.work().join("page.html"), "<html>").unwrap();
-    std::fs::write(sandbox.work().join("bytes"), [0xff, 0xfe]).unwrap();
+    std::fs::write(sandbox.work().join("bytes"), [0xff, 0, 0xfe]).unwrap();
     sandbox
         .run(&["import", "fio", "page.html"])
         .code(2)
