@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use super::server::{Serving, until};
 use super::{are_there, system};
@@ -46,8 +47,16 @@ impl Drop for Mount {
             let output = Command::new("umount").args(options).arg(&self.0).output();
             output.is_ok_and(|output| output.status.success())
         };
-        // Where somebody still has a file open, it is gone as soon as they have closed it.
-        let _ = succeeds(&[]) || succeeds(&["--lazy"]);
+        // A thread that is about to exec another program still holds open files of this one. Whoever keeps one for longer keeps
+        // nobody waiting: it is gone as soon as they have closed it.
+        let is_gone = (0..200).any(|_| {
+            let is_gone = succeeds(&[]);
+            if !is_gone {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            is_gone
+        });
+        let _ = is_gone || succeeds(&["--lazy"]);
     }
 }
 
