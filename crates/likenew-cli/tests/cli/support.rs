@@ -66,12 +66,18 @@ impl Sandbox {
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(program());
-        command.args(arguments).current_dir(self.work()).stdin(Stdio::null());
-        command.env("XDG_DATA_HOME", self.folder.path().join("data")).env("NO_COLOR", "1");
+        command.args(arguments).stdin(Stdio::null()).env("NO_COLOR", "1");
+        self.hold(&mut command);
+        command
+    }
+
+    /// Lets a command run here, with all that it keeps.
+    pub(crate) fn hold(&self, command: &mut Command) {
+        command.current_dir(self.work());
+        command.env("XDG_DATA_HOME", self.folder.path().join("data"));
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));
         // All tests use the machine's only disk, in parallel.
         command.env("LIKENEW_LOCK_DIR", self.folder.path().join("locks"));
-        command
     }
 
     pub(crate) fn run(&self, arguments: &[&str]) -> CommandOutput {

@@ -216,7 +216,7 @@ impl Tmux {
         let tmux = Self { socket: sandbox.work().join("tmux") };
         let script = format!("echo before; {command}; echo ended $?; stty -a; cat");
         let mut start = tmux.command();
-        start.env("LC_ALL", "C.UTF-8").env("XDG_DATA_HOME", sandbox.work());
+        sandbox.hold(start.env("LC_ALL", "C.UTF-8"));
         start.args(["-f", "/dev/null", "new-session", "-d", "-x", "80", "-y", "24", &script]);
         match start.status() {
             Ok(status) if status.success() => Some(tmux),
