@@ -10,13 +10,12 @@ use regex::Regex;
 /// Bytes as the text that a program printed. Lines stay lines, so that their numbers are those of the file.
 ///
 /// # Errors
-/// They are no text. Where a drive may have given itself any name, letters of another system are none that is looked for.
+/// They are no text. In what programs print of drives, bytes that are no UTF-8 are replaced: a drive may give itself any name.
 pub(crate) fn text(bytes: Vec<u8>, kind: input::Kind) -> Result<String, InputError> {
     // By its byte-order mark, or else UTF-8.
     let (text, _, has_unreadable) = UTF_8.decode(&bytes);
-    let line = || 1 + text[..text.find('\0').unwrap_or(0)].matches('\n').count();
-    if text.contains('\0') {
-        return Err(InputError::NotText { line: line() });
+    if let Some(at) = text.find('\0') {
+        return Err(InputError::NotText { line: 1 + text[..at].matches('\n').count() });
     }
     if has_unreadable && kind != input::OUTPUT {
         return input::text(bytes);

@@ -21,7 +21,7 @@ const FALLEN: f64 = 0.9;
 /// A check may write one part in so many of the drive, so that it does not restore what it measures.
 const CHECK_PART: u64 = 4;
 /// What a check may write at least, in bytes, and the steps of that.
-const CHECK_BYTES_MIN: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
+const CHECK_BYTES_MIN: u64 = CheckOptions::BYTES_LEAST;
 /// Idle time after a step. Chosen: longer than firmware waits before it collects.
 const IDLE: Nanos = Nanos::from_secs(10);
 

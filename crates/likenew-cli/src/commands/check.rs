@@ -182,7 +182,7 @@ fn can_write(folder: &str, space: &Space, limits: &CheckOptions) -> Result<()> {
 
 /// Whether so many bytes may be written that a check of a folder shows something.
 pub(super) fn enough_bytes(folder: &str, limits: &CheckOptions) -> Result<()> {
-    const LEAST: u64 = CheckOptions::AREA_LEAST * CheckOptions::PARTS;
+    const LEAST: u64 = CheckOptions::BYTES_LEAST;
     match limits.budget() {
         LEAST.. => Ok(()),
         bytes => Err(Failure::Usage(wording::too_few_bytes_to_check(folder, bytes, LEAST))),

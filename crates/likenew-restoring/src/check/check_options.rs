@@ -125,6 +125,8 @@ impl CheckOptions {
     pub const PARTS: u64 = 4;
     /// A smaller area shows nothing.
     pub const AREA_LEAST: u64 = 32 << 20;
+    /// With fewer bytes allowed, nothing can be written that shows anything.
+    pub const BYTES_LEAST: u64 = Self::AREA_LEAST * Self::PARTS;
     /// A smaller read-only target shows nothing, because its regions would overlap.
     pub const READABLE_LEAST: u64 = 16 << 20;
     /// The area is a multiple of this.
