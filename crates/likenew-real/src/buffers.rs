@@ -99,7 +99,7 @@ impl Drop for Buffers {
         // SAFETY: this is the mapping that was made in `map`, unmapped once; no I/O is in flight by the
         // type's contract.
         let unmapped = unsafe { munmap(self.start.as_ptr().cast(), self.bytes()) };
-        debug_assert!(unmapped.is_ok(), "{unmapped:?}");
+        assert!(unmapped.is_ok(), "{unmapped:?}");
     }
 }
 

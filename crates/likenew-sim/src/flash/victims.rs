@@ -110,7 +110,7 @@ impl Victims {
     #[inline]
     pub(crate) fn gain_by(&mut self, block: u32, size: u16) {
         let block = &mut self.blocks[block as usize];
-        debug_assert!(block.standing == Standing::Open, "only an open block gains valid pages");
+        assert!(block.standing == Standing::Open, "only an open block gains valid pages");
         block.valid += size;
     }
 

@@ -164,7 +164,7 @@ impl PageMap {
     /// What native blocks of a die hold or will hold as things are, dynamic SLC blocks aside: valid data in native
     /// and in static blocks, and the rest of the native block that takes host pages.
     fn promised_pages(&self, die: u32) -> u32 {
-        debug_assert!(!self.writes_slc(die), "an open SLC block is not counted");
+        assert!(!self.writes_slc(die), "an open SLC block is not counted");
         let place = &self.dies[die as usize];
         let full = self.slc().dies[die as usize].full.iter();
         let dynamic = full.filter(|block| self.is_dynamic(**block));
