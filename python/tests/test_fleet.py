@@ -209,6 +209,7 @@ def test_a_host_whose_worker_dies_is_named(tmp_path: Path) -> None:
     assert dead in str(error.value) and [row["summary"] is None for row in drives].count(False) == 1
 
 
+@pytest.mark.long
 def test_a_study_that_ends_every_worker_says_what_is_missing(tmp_path: Path) -> None:
     # Dask gives up what waits on such a worker, too.
     cases = [Case(BASE)] * 6 + [Case(BASE, plan=Deadly(BASE))]

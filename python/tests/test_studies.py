@@ -17,6 +17,7 @@ def row(figure: tuple[str, str, str, float]) -> str:
     return f"| {figure[0]} | {figure[1]} | {figure[2]} |"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("study", reproduce.STUDIES, ids=lambda study: study.title)
 def test_a_quick_run_of_a_study_works_and_shows_what_was_published(study: reproduce.Study) -> None:
     page = study.page(quick=True)
@@ -72,6 +73,7 @@ def test_a_published_figure_outside_of_the_draws_is_named() -> None:
     assert "76–77 is above" in miss(70)
 
 
+@pytest.mark.long
 def test_a_drive_that_may_pair_writes_is_predicted_to_be_faster() -> None:
     metrics = predictions.predict("intel-x25-m-80gb", predictions.QUICK)
     new = next(one for one in metrics if one.metric == predictions.NEW)

@@ -9,12 +9,18 @@ use xshell::{Shell, cmd};
 
 use super::{root, target};
 
-/// Tests the package with the native module that was built with everything else: types, stubs, examples, the notebook.
+/// Hands the tests to as many processes as there are cores.
+const ALL_CORES: [&str; 4] = ["-n", "logical", "--dist", "worksteal"];
+
+/// Tests the package with the native module that was built with everything else: types, stubs, examples, the notebook. What takes
+/// long is left to [`test_wheel`].
 pub(crate) fn test() -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     let python = with_sources(&sh, "debug")?;
-    Ok(cmd!(sh, "{python} -m pytest -q").env("PYTHONPATH", root().join("python")).run()?)
+    Ok(cmd!(sh, "{python} -m pytest -q {ALL_CORES...} -m 'not long'")
+        .env("PYTHONPATH", root().join("python"))
+        .run()?)
 }
 
 /// Runs a program of `python/` with the package built as users build it.
@@ -50,7 +56,7 @@ pub(crate) fn test_wheel() -> anyhow::Result<()> {
     let installed = target().join("python-installed");
     sh.remove_path(&installed)?;
     cmd!(sh, "{python} -m pip install --quiet --no-deps --no-index --target {installed} {wheel}").run()?;
-    Ok(cmd!(sh, "{python} -P -m pytest -q").env("PYTHONPATH", installed).run()?)
+    Ok(cmd!(sh, "{python} -P -m pytest -q {ALL_CORES...}").env("PYTHONPATH", installed).run()?)
 }
 
 /// The wheel that [`test_wheel`] has built.
