@@ -4,10 +4,11 @@ import type { EChartsCoreOption } from "echarts/core";
 
 import { legendOf } from "./labels";
 import type { Item, Legend } from "./labels";
-import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf, usualOf } from "./picture";
+import { axis, basis, colorOf, logHeights, marked, NAME_UNDER, numberOf, scaleOf, ticksAlong, tooltip, tooltipOf, usualOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { brokenInto, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
+import { linearTicks } from "./ticks";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -190,7 +191,7 @@ function ratioRuler(series: ShownSeries, whole: number, look: Look): Ruler {
 }
 
 /** From 0, or from the lowest power of a logarithmic axis. */
-function plainRuler(series: ShownSeries, look: Look): Ruler {
+function plainRuler(series: ShownSeries, look: Look, length: number): Ruler {
   const { lines, y, whole } = series;
   const scale = scaleOf(series, 1, look.logarithmic);
   const longestBar = Math.max(
@@ -203,21 +204,21 @@ function plainRuler(series: ShownSeries, look: Look): Ruler {
   );
   // One bar of forty times as much would make all others too short to see.
   const most = (whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar) * 1.02;
-  const isLinear = scale.base === null;
-  const plain = axis({ ...y, label: "" }, scale, look.palette);
+  const { base, size } = scale;
+  const [least, end] = base === null ? [0, most / size] : logHeights(series, base);
+  const ticks =
+    base === null
+      ? linearTicks(end, length, (tick) => widthOf(numberOf(scale, y.unit)(tick)) + 10)
+      : ticksAlong([least, end], base, length, y.unit);
   return {
-    at: (value) => value / scale.size,
-    start: isLinear ? 0 : -Infinity,
-    ends: [-Infinity, isLinear ? most : Infinity],
+    at: (value) => value / size,
+    start: base === null ? 0 : -Infinity,
+    ends: [-Infinity, base === null ? most : Infinity],
     axis: {
-      ...plain,
-      // The longest bar ends anywhere, and a number there would be no round one.
-      axisLabel: { ...plain.axisLabel, showMaxLabel: !isLinear },
-      axisTick: { show: false },
-      name: y.label,
-      max: isLinear ? most / scale.size : undefined,
-      splitNumber: look.width < NARROW ? 2 : 5,
-      splitLine: { lineStyle: { color: look.palette.rule }, showMaxLine: !isLinear },
+      ...axis(y, scale, look.palette, ticks),
+      min: least,
+      max: end,
+      splitLine: { lineStyle: { color: look.palette.rule } },
     },
   };
 }
@@ -232,7 +233,7 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
   const { categories, lines, whole } = series;
   const { left, right, above, thick, legend, font } = layoutOf(series, look);
   const bars = barred(series);
-  const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look) : plainRuler(series, look);
+  const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look) : plainRuler(series, look, width - left - right);
   return {
     ...basis(palette, { left, right, top: above, bottom: BELOW }),
     color: lines.map((_, index) => colorOf(lines, index, look)),
