@@ -2,7 +2,7 @@
 
 import type { Labeled } from "../src/Document";
 import type { SavedView } from "../src/serve/file";
-import { labeled } from "../test/documents";
+import { labeled, xray } from "../test/documents";
 import { fallen, pageOf } from "../test/histories";
 import { expect, test } from "./fixtures";
 
@@ -18,6 +18,11 @@ const VIEWS = {
   sweep: ["sweep-new"],
   surface: ["surface-unreadable"],
   suits: ["suits-etcd"],
+  age: ["age-used"],
+  apps: ["apps-new"],
+  data: ["data-new"],
+  model: ["model-disk"],
+  replay: ["replay-day"],
   comparison: ["compare-benches", "bench-new", "bench-used"],
 };
 
@@ -30,6 +35,7 @@ function unversioned(name: string): Labeled {
 
 const all: [string, () => Labeled[] | SavedView][] = [
   ...Object.entries(VIEWS).map(([view, names]) => [view, () => names.map(unversioned)] as [string, () => Labeled[]]),
+  ["xray", () => [xray()]],
   ["history", () => pageOf([fallen()])],
 ];
 

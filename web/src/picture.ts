@@ -10,7 +10,7 @@ import { countOf, endsOf, heightsIn, isReduced, pointAt, POINTS_MAX } from "./re
 import type { Frame } from "./reduce";
 import { canBeDashed } from "./shown";
 import type { ShownLine, ShownSeries } from "./shown";
-import { FAMILY, fitted, LINE, SIZE, textOf, widthOf } from "./text";
+import { brokenInto, FAMILY, fitted, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
 import { logTicks } from "./ticks";
 import { axisUnit, DATE, powersAround, rangeOf, spell, spellRound } from "./units";
 import { othersWords, usualWords, WORDS } from "./wording";
@@ -140,6 +140,15 @@ export interface Drawing {
   legend: Legend;
   /** Pixels of the rows of names of marks. */
   marks: number;
+  names: Names;
+}
+
+/** The names of categories below the x axis, each in the room of its own. */
+interface Names {
+  lines: string[][];
+  size: number;
+  /** Pixels of all lines but the first. */
+  below: number;
 }
 
 /** The layout of a chart, from all of its points. */
@@ -150,17 +159,31 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
   const above = rows * LINE;
   const legend = legendOf(keysOf(series, look), look.width, look.palette.ink);
+  const left = Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6);
+  // Nothing stands below the end of an axis of categories.
+  const right = isNumeric(series) ? Math.max(RIGHT, beyondOf(series, x, look) + 4) : BESIDE;
+  const names = namesOf(series, look.width - left - right);
   return {
-    left: Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6),
-    right: Math.max(RIGHT, beyondOf(series, x, look) + 4),
+    left,
+    right,
     top: TOP + legend.height + above,
-    bottom: BOTTOM + (hasStrip(series) ? STRIP : 0),
+    bottom: BOTTOM + names.below + (hasStrip(series) ? STRIP : 0),
+    names,
     x,
     y,
     alongX,
     legend,
     marks: above,
   };
+}
+
+/** In smaller letters where words would be broken otherwise. */
+function namesOf({ categories = [] }: ShownSeries, width: number): Names {
+  const room = width / Math.max(categories.length, 1) - 2;
+  const words = categories.flatMap((name) => name.split(" "));
+  const size = widthOf(words) <= room ? SIZE : SIZE - 2;
+  const lines = categories.map((name) => brokenInto(name, room, fontOf(size)));
+  return { lines, size, below: (Math.max(1, ...lines.map(({ length }) => length)) - 1) * LINE };
 }
 
 /** The numbers that ECharts writes beside the y axis. */
@@ -197,8 +220,7 @@ function wholesBetween(low: number, high: number): number[] {
 /** Pixels by which a text below the x axis can reach beyond its right end. */
 function beyondOf(series: ShownSeries, scale: Scaled, { width }: Look): number {
   const { base, size, name } = scale;
-  const { categories = [], x } = series;
-  if (!isNumeric(series)) return (widthOf(categories.at(-1) ?? "") - (width - LEFT - RIGHT) / categories.length) / 2;
+  const { x } = series;
   if (x.unit === DATE) return widthOf("2026-12") / 2;
   const [low, high] = endsAlong(series, scale);
   if (base !== null) {
@@ -270,7 +292,7 @@ export function frameOf(
   const { palette, width } = look;
   const heights = heightsOf(series, drawing.y, frame);
   return {
-    xAxis: xAxis(series, drawing.x, palette, frame),
+    xAxis: xAxis(series, drawing, palette, frame),
     yAxis: {
       ...axis({ ...series.y, label: fitted(series.y.label, width - drawing.left) }, drawing.y, palette, heights.ticks),
       splitLine: { lineStyle: { color: palette.rule } },
@@ -385,12 +407,12 @@ const TICK = 72;
 
 /** The ends of the x axis, from all points, so that a window of them keeps its place. */
 function endsAlong(series: ShownSeries, { base }: Scaled): [number, number] {
-  const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  const [low, high] = series.ends ?? series.x.ends ?? endsOf(series, "x") ?? [0, 1];
   const isNearZero = base === null && series.x.unit !== DATE && low > 0 && low < 0.05 * high;
   return [isNearZero ? 0 : low, high];
 }
 
-function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window, width }: Frame): object {
+function xAxis(series: ShownSeries, { x: scale, names }: Drawing, palette: Palette, { window, width }: Frame): object {
   const { base } = scale;
   const [start, high] = isNumeric(series) ? endsAlong(series, scale) : [0, 1];
   const [from, to] = window ?? [start, high];
@@ -399,8 +421,9 @@ function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window, w
   const below = { ...label, margin: UNDER };
   const shared = { ...rest, axisLabel: below, nameLocation: "middle", nameGap: NAME_UNDER, splitLine: { show: false } };
   if (!isNumeric(series)) {
-    const axisLabel = { ...below, interval: 0, formatter: undefined };
-    return { ...shared, type: "category", data: series.categories, axisLabel };
+    const formatter = (_: string, at: number) => names.lines[at]?.join("\n") ?? "";
+    const axisLabel = { ...below, interval: 0, hideOverlap: false, fontSize: names.size, verticalAlign: "top", margin: UNDER - LINE / 2, formatter };
+    return { ...shared, nameGap: NAME_UNDER + names.below, type: "category", data: series.categories, axisLabel };
   }
   if (series.x.unit === DATE) {
     const axisLabel = { ...below, formatter: DATES };

@@ -22,13 +22,23 @@ export function logTicks(
     parts.filter((tick) => tick >= low && tick <= high),
     ...STRIDES.map((stride) => powers.filter((power) => power % stride === 0).map((power) => base ** power)),
   ];
+  return firstFitting(choices, [low, high], length, sizeOf) ?? powers.slice(0, 1).map((power) => base ** power);
+}
+
+/** The first of these choices, each of at least two rising values, whose numbers have room on a logarithmic axis. */
+export function firstFitting(
+  choices: number[][],
+  [low, high]: [number, number],
+  length: number,
+  sizeOf: (tick: number) => number,
+): number[] | undefined {
   const fits = (ticks: number[]) =>
     ticks.every((tick, at) => {
       const before = ticks[at - 1] ?? 0;
       const apart = (Math.log(tick / before) / Math.log(high / low)) * length;
       return at === 0 || apart >= (sizeOf(tick) + sizeOf(before)) / 2;
     });
-  return choices.find((ticks) => ticks.length > 1 && fits(ticks)) ?? powers.slice(0, 1).map((power) => base ** power);
+  return choices.find((ticks) => ticks.length > 1 && fits(ticks));
 }
 
 /** Ticks of a linear axis from 0, in the same way. */
