@@ -27,15 +27,14 @@ const VIEWS = {
 };
 
 /** A document as every version writes it. */
-function unversioned(name: string): Labeled {
-  const one = labeled(name, name);
+function unversioned(one: Labeled): Labeled {
   one.document.instrument.version = "0.0.0";
   return one;
 }
 
 const all: [string, () => Labeled[] | SavedView][] = [
-  ...Object.entries(VIEWS).map(([view, names]) => [view, () => names.map(unversioned)] as [string, () => Labeled[]]),
-  ["xray", () => [xray()]],
+  ...Object.entries(VIEWS).map(([view, names]) => [view, () => names.map((name) => unversioned(labeled(name, name)))] as [string, () => Labeled[]]),
+  ["xray", () => [unversioned(xray())]],
   ["history", () => pageOf([fallen()])],
 ];
 

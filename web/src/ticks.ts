@@ -5,7 +5,7 @@ const STRIDES = [1, 2, 3, 4, 5, 10, 20, 50, 100];
 /** With fewer powers of ten than this, 2 and 5 times each of them are numbered as well. */
 const POWERS_MIN = 3;
 /** The most parts of a linear axis. */
-const PARTS_MAX = 5;
+const PARTS_MAX = 6;
 
 /** Ticks of a logarithmic axis of `length` pixels; `sizeOf` is what the number at a tick needs of them. */
 export function logTicks(
