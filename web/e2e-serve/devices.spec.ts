@@ -119,11 +119,15 @@ test.describe("three block devices", () => {
     test("two of them are checked at once, each in a tab", async ({ page, context, machine: { server, devices } }) => {
       const [one, other] = devices.map(({ path }) => path) as [string, string];
       await page.goto(server.url);
+      await expect(here(page).getByText("Never checked.")).toHaveCount(3);
       const second = await context.newPage();
       await second.goto(server.at("#/drives"));
       await Promise.all([check(page, one), check(second, other)]);
       await page.getByRole("link", { name: "Earlier runs" }).click();
       for (const target of [one, other]) await expect(page.getByRole("link", { name: `check ${target}` })).toBeVisible();
+      await page.getByRole("link", { name: "Drives", exact: true }).click();
+      await expect(here(page).getByText("Checked once, so there is nothing to compare with yet.")).toHaveCount(2);
+      await expect(here(page).getByText("Never checked.")).toHaveCount(1);
     });
   });
 });

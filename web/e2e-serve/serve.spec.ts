@@ -23,6 +23,14 @@ function refusalsAreExpected(page: Page): void {
   page.removeAllListeners("console");
 }
 
+/** What a table's menu puts into the clipboard, which the test has leave to read. */
+async function copied(page: Page, title: string, form: string): Promise<string> {
+  await page.getByRole("button", { name: `Copy ${title}` }).click();
+  await page.getByRole("menuitem", { name: form }).click();
+  await expect(page.getByRole("status").filter({ hasText: /^Copied/ })).toBeVisible();
+  return page.evaluate(() => navigator.clipboard.readText());
+}
+
 const used = { command: "check", target: "sim:tiny-flash?state=used", options: {} };
 
 test("from a drive to its answer", { tag: "@journey" }, async ({ page, server }) => {
@@ -138,7 +146,7 @@ test("from a drive to its history, and to two of its checks compared", async ({ 
 async function withHistory(page: Page, one: DriveHistory): Promise<void> {
   const { checks, ...summary } = one;
   const damaged = [{ archive: ".", run: "2026-01-01T00-00-00.000Z-check-home", error: "plan.toml is missing" }];
-  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [summary], damaged } }));
+  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [summary], unknown_drives: [], damaged } }));
   await page.route(`**/api/history/${one.key}`, (route) => route.fulfill({ json: { schema: 1, ...one } }));
 }
 
@@ -221,6 +229,27 @@ test("a drive that fell says so in its list, its chart and its table", { tag: "@
   await expect(page.getByRole("heading", { level: 1, name: /^used against new: / })).toBeVisible();
 });
 
+test("the checks of a drive and the list of runs are copied", async ({ page, context, server }) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await withHistory(page, fallen());
+  await page.goto(server.url);
+  await page.getByRole("link", { name: "History of /dev/sda" }).click();
+  const lines = (await copied(page, "Checks", "as Markdown")).split("\n");
+  expect(lines[0]).toMatch(/^\*\*Checks\*\*/);
+  expect(lines[2]).toMatch(/^100% is sequential read 540 MB\/s, /);
+  expect(lines.filter((line) => line.startsWith("| "))).toHaveLength(1 + 16);
+  expect(lines.at(-2)).toMatch(/^\| 2026-01-03 10:20 \| 100% \| /);
+  expect((await copied(page, "Checks", "as CSV")).split("\r\n")[0]).toMatch(
+    /^started_at,run,sequential_read_percent_of_first,sequential_read_per_s,.*,summary,standing$/,
+  );
+  await isOpenToAll(page);
+  await page.getByRole("link", { name: "Earlier runs" }).click();
+  const runs = (await copied(page, "Earlier runs", "as plain text")).split("\n");
+  expect(runs[0]).toBe("Earlier runs");
+  expect(runs.some((line) => /^check +sim:tiny-flash\?state=used +\d{4}-/.test(line))).toBe(true);
+  await isOpenToAll(page);
+});
+
 test("one check has no chart, and a drive that was never checked says so", async ({ page, server }) => {
   await withHistory(page, drive({ sequential_read: [500e6] }));
   await withReal(page, []);
@@ -231,10 +260,16 @@ test("one check has no chart, and a drive that was never checked says so", async
   await expect(page.getByText("Checked once, so there is nothing to compare with yet.")).toBeVisible();
   await expect(page.locator("canvas")).toHaveCount(0);
   await expect(page.getByRole("cell", { name: "500 MB/s", exact: true })).toBeVisible();
-  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [], damaged: [] } }));
+  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [], unknown_drives: [], damaged: [] } }));
   await withReal(page, [{ path: "/dev/sda", model: null, capacity_bytes: 1e9, is_drive: true, used_by: null }]);
   await page.getByRole("link", { name: "Drives", exact: true }).click();
   await expect(page.getByText("Never checked.")).toBeVisible();
+  const unknown = { archive: ".", target: "/dev/sda", last_check: "x", last_check_at: "2026-03-14T15:09:26.000Z", sentence: "Checked on 2026-03-14." };
+  await page.route("**/api/history?*", (route) => route.fulfill({ json: { schema: 1, drives: [], unknown_drives: [unknown], damaged: [] } }));
+  await page.reload();
+  await expect(page.getByText("Checked on 2026-03-14. Its last check")).toBeVisible();
+  await expect(page.getByText("Never checked.")).toHaveCount(0);
+  await expect(page.getByRole("link", { name: "Its last check" })).toHaveAttribute("href", "#/result/x");
   await page.getByRole("link", { name: "Check: /dev/sda" }).click();
   await expect(page.getByLabel("Command")).toHaveValue("check");
   await expect(page.getByLabel(TARGET)).toHaveValue("/dev/sda");
@@ -470,7 +505,8 @@ test.describe("a file that is saved", () => {
     await expect(page.getByText(run).first()).toBeVisible();
     await file.goto(await fileOf(page, info));
     await expect(file.getByText(run).first()).toBeVisible();
-    await expect(file.getByRole("main").getByRole("link").or(file.getByRole("checkbox")).or(file.getByRole("button"))).toHaveCount(0);
+    await expect(file.getByRole("button")).toHaveText([/^Copy/]);
+    await expect(file.getByRole("main").getByRole("link").or(file.getByRole("checkbox"))).toHaveCount(0);
     await expect(file).toHaveTitle("Earlier runs · Likenew");
     await isOpenToAll(file);
   });

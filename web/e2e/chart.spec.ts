@@ -123,7 +123,7 @@ test("an X-ray is drawn with what is unknown in it", async ({ page, open }) => {
   await expect(drawing).toContainText("16 dies work in parallel");
   await expect(drawing).toContainText("256 KiB");
   await expect(drawing).toContainText("? unknown");
-  await expect(page.getByText("Unknown: burst credits.")).toBeVisible();
+  await expect(page.getByText("Unknown: read time of old data.")).toBeVisible();
   const png = await saved(page, "Save Inside the drive as PNG");
   expect(png.content.subarray(1, 4).toString()).toBe("PNG");
 });

@@ -143,7 +143,7 @@ test("text of a document stays text", async ({ page, open }) => {
   await open([one]);
   await expect(page.getByRole("heading", { name: nasty })).toBeVisible();
   await unfold(page, "Tables");
-  expect(await columnTexts(page, "Results", 1)).toContain(nasty);
+  await expect.poll(() => columnTexts(page, "Results", 1)).toContain(nasty);
   await page.getByRole("img", { name: "Speed of each test" }).hover({ position: { x: 120, y: 160 } });
   await expect(page.locator("img")).toHaveCount(0);
 });

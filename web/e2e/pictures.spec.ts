@@ -2,7 +2,7 @@
 
 import type { Labeled } from "../src/Document";
 import type { SavedView } from "../src/serve/file";
-import { labeled } from "../test/documents";
+import { labeled, xray } from "../test/documents";
 import { fallen, pageOf } from "../test/histories";
 import { expect, test } from "./fixtures";
 
@@ -18,18 +18,23 @@ const VIEWS = {
   sweep: ["sweep-new"],
   surface: ["surface-unreadable"],
   suits: ["suits-etcd"],
+  age: ["age-used"],
+  apps: ["apps-new"],
+  data: ["data-new"],
+  model: ["model-disk"],
+  replay: ["replay-day"],
   comparison: ["compare-benches", "bench-new", "bench-used"],
 };
 
 /** A document as every version writes it. */
-function unversioned(name: string): Labeled {
-  const one = labeled(name, name);
+function unversioned(one: Labeled): Labeled {
   one.document.instrument.version = "0.0.0";
   return one;
 }
 
 const all: [string, () => Labeled[] | SavedView][] = [
-  ...Object.entries(VIEWS).map(([view, names]) => [view, () => names.map(unversioned)] as [string, () => Labeled[]]),
+  ...Object.entries(VIEWS).map(([view, names]) => [view, () => names.map((name) => unversioned(labeled(name, name)))] as [string, () => Labeled[]]),
+  ["xray", () => [unversioned(xray())]],
   ["history", () => pageOf([fallen()])],
 ];
 

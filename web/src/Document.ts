@@ -56,6 +56,8 @@ export interface Axis {
   unit: string;
   /** A logarithmic scale; linear without it. */
   scale?: "log";
+  /** Where it begins and ends, if that is not where its values do. */
+  ends?: [number, number];
 }
 
 export interface Line {

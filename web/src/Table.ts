@@ -80,7 +80,7 @@ const MEANINGS: Record<string, string> = { indicator: "description", evidence: "
 const PER_S = /_per_s$/;
 
 export function titleOf(name: string): string {
-  const words = name.replaceAll("_", " ");
+  const words = name.replaceAll("_", " ").replace(/\bios\b/, "I/Os");
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
@@ -218,9 +218,14 @@ export function isNumber(value: Value | undefined): value is number {
   return typeof value === "number";
 }
 
-/** The columns of the tables as which a table of several documents is printed: each has those that all share, and whole groups of the others. */
-export function partsOf(headings: Heading[], most: number): number[][] {
-  const columnsOf = (is: (heading: Heading) => boolean) => headings.flatMap((heading, column) => (is(heading) ? [column] : []));
+/**
+ * The columns of the tables as which a table is printed, without those that are empty. Of several documents each has those that all
+ * share, and whole groups of the others.
+ */
+export function partsOf({ headings, rows }: Table, most: number): number[][] {
+  const hasValue = (column: number) => rows.some((row) => (row[column]?.value ?? null) !== null);
+  const columnsOf = (is: (heading: Heading) => boolean) =>
+    headings.flatMap((heading, column) => (is(heading) && hasValue(column) ? [column] : []));
   const shared = columnsOf(({ of }) => of === null);
   const groups = new Set(headings.flatMap(({ of, group }) => (of === null ? [] : [group])));
   return [...groups].reduce<number[][]>(

@@ -19,7 +19,20 @@ export function summaryOf({ summary, answers }: Document): string {
 /** The answers that the document puts on its first screen, without what the summary says already. */
 export function firstAnswers({ answers, overview, summary }: Document): Answer[] {
   const chosen = overview.answers ?? [];
-  return answers.filter(({ id, answer }) => chosen.includes(id) && !summary.includes(answer));
+  return answers.filter((answer) => chosen.includes(answer.id) && !isSaidIn(summary, answer));
+}
+
+/** A shorter answer may stand in a summary by chance. */
+const SENTENCE_MIN = 20;
+
+/** Whether a summary says an answer already, by the rule of the terminal: ranges in brackets and how clauses are joined do not matter. */
+function isSaidIn(summary: string, answer: Answer): boolean {
+  const [whole, text, asked] = [summary, answer.answer, answerWords(answer)].map(spokenWords) as [string, string, string];
+  return (text.length >= SENTENCE_MIN && whole.includes(text)) || whole.includes(asked);
+}
+
+function spokenWords(text: string): string {
+  return text.toLowerCase().replace(/\([^()]*\)/g, "").replace(/[:;,.]/g, " ").replace(/\s+/g, " ").trim();
 }
 
 const URGENCY: Standing[] = ["problem", "unknown", "info", "good"];

@@ -4,10 +4,11 @@ import type { EChartsCoreOption } from "echarts/core";
 
 import { legendOf } from "./labels";
 import type { Item, Legend } from "./labels";
-import { axis, basis, colorOf, marked, NAME_UNDER, scaleOf, tooltip, tooltipOf, usualOf } from "./picture";
+import { axis, basis, colorOf, logHeights, marked, NAME_UNDER, numberOf, scaleOf, ticksAlong, tooltip, tooltipOf, usualOf } from "./picture";
 import type { Look, Palette } from "./picture";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { brokenInto, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
+import { firstFitting, linearTicks } from "./ticks";
 import { spell, spellRound } from "./units";
 import { WORDS } from "./wording";
 
@@ -138,11 +139,11 @@ interface Ruler {
 
 /** The most powers of ten that are labeled one by one. */
 const DECADES_MAX = 4;
-/** Ratios that are labeled on both sides of 1, up to the largest that an axis shows. */
-const FACTORS: [number, number[]][] = [
-  [1.65, [1.2, 1.4, 1.6]],
-  [4.5, [1.25, 1.5, 2, 3, 4]],
-  [34, [2, 4, 8, 16, 32]],
+/** Ratios that are labeled on both sides of 1, up to the largest that an axis shows; where all have no room, fewer of them. */
+const FACTORS: [number, number[][]][] = [
+  [1.65, [[1.2, 1.4, 1.6], [1.2], [1.5]]],
+  [4.5, [[1.25, 1.5, 2, 3, 4], [1.5, 2, 4], [2, 4], [2], [1.5], [4]]],
+  [34, [[2, 4, 8, 16, 32], [4, 16], [2], [4], [16]]],
 ];
 /** An axis of ratios shows at least so much on both sides of 1, and a little more than its longest bar. */
 const RATIO_LEAST = 1.25;
@@ -151,7 +152,7 @@ const BEYOND = 1.06;
 const LONGER_MAX = 1.5;
 
 /** Half as fast is as far to the left as twice as fast is to the right. */
-function ratioRuler(series: ShownSeries, whole: number, look: Look): Ruler {
+function ratioRuler(series: ShownSeries, whole: number, look: Look, length: number): Ruler {
   const values = barred(series).flatMap(({ points }) => points.map(([, value]) => value / whole));
   const bands = barred(series).flatMap(({ band = [] }) => band.map(([, low, high]) => [low / whole, high / whole]));
   const longest = Math.max(...values.flatMap((value) => [value, 1 / value]), RATIO_LEAST) ** LONGER_MAX;
@@ -165,12 +166,14 @@ function ratioRuler(series: ShownSeries, whole: number, look: Look): Ruler {
   const decades = Math.ceil(Math.log10(most));
   const step = Math.ceil(decades / DECADES_MAX);
   const powers = Array.from({ length: DECADES_MAX + 1 }, (_, power) => 10 ** ((power + 1) * step));
-  const factors = FACTORS.find(([least]) => most <= least)?.[1] ?? powers;
-  const ticks = [1, ...factors.flatMap((factor) => [1 / factor, factor])].filter((tick) => tick >= ends[0] && tick <= ends[1]);
+  const choices = (FACTORS.find(([least]) => most <= least)?.[1] ?? [powers, powers.slice(1, 2), powers.slice(0, 1)]).map((factors) =>
+    [...factors.map((factor) => 1 / factor).reverse(), 1, ...factors].filter((tick) => tick >= ends[0] && tick <= ends[1]),
+  );
   const at = (value: number) => Math.log10(value / whole);
-  const customValues = ticks.map(Math.log10).sort((one, other) => one - other);
   // Both sides count from 1: the name of the axis says which one is slower.
   const formatter = (power: number) => spellRound(10 ** Math.abs(power), "×");
+  const sizeOf = (tick: number) => widthOf(formatter(Math.log10(tick))) + 8;
+  const customValues = (firstFitting(choices, ends, length, sizeOf) ?? [1]).map(Math.log10);
   const { palette } = look;
   return {
     at,
@@ -190,7 +193,7 @@ function ratioRuler(series: ShownSeries, whole: number, look: Look): Ruler {
 }
 
 /** From 0, or from the lowest power of a logarithmic axis. */
-function plainRuler(series: ShownSeries, look: Look): Ruler {
+function plainRuler(series: ShownSeries, look: Look, length: number): Ruler {
   const { lines, y, whole } = series;
   const scale = scaleOf(series, 1, look.logarithmic);
   const longestBar = Math.max(
@@ -203,21 +206,21 @@ function plainRuler(series: ShownSeries, look: Look): Ruler {
   );
   // One bar of forty times as much would make all others too short to see.
   const most = (whole ? Math.min(longestBar, whole.value * WHOLES_MAX) : longestBar) * 1.02;
-  const isLinear = scale.base === null;
-  const plain = axis({ ...y, label: "" }, scale, look.palette);
+  const { base, size } = scale;
+  const [least, end] = base === null ? [0, most / size] : logHeights(series, base);
+  const ticks =
+    base === null
+      ? linearTicks(end, length, (tick) => widthOf(numberOf(scale, y.unit)(tick)) + 10)
+      : ticksAlong([least, end], base, length, y.unit);
   return {
-    at: (value) => value / scale.size,
-    start: isLinear ? 0 : -Infinity,
-    ends: [-Infinity, isLinear ? most : Infinity],
+    at: (value) => value / size,
+    start: base === null ? 0 : -Infinity,
+    ends: [-Infinity, base === null ? most : Infinity],
     axis: {
-      ...plain,
-      // The longest bar ends anywhere, and a number there would be no round one.
-      axisLabel: { ...plain.axisLabel, showMaxLabel: !isLinear },
-      axisTick: { show: false },
-      name: y.label,
-      max: isLinear ? most / scale.size : undefined,
-      splitNumber: look.width < NARROW ? 2 : 5,
-      splitLine: { lineStyle: { color: look.palette.rule }, showMaxLine: !isLinear },
+      ...axis(y, scale, look.palette, ticks),
+      min: least,
+      max: end,
+      splitLine: { lineStyle: { color: look.palette.rule } },
     },
   };
 }
@@ -232,7 +235,8 @@ export function barsOf(series: ShownSeries, look: Look): EChartsCoreOption {
   const { categories, lines, whole } = series;
   const { left, right, above, thick, legend, font } = layoutOf(series, look);
   const bars = barred(series);
-  const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look) : plainRuler(series, look);
+  const length = width - left - right;
+  const ruler = isRatio(series) ? ratioRuler(series, whole?.value ?? 1, look, length) : plainRuler(series, look, length);
   return {
     ...basis(palette, { left, right, top: above, bottom: BELOW }),
     color: lines.map((_, index) => colorOf(lines, index, look)),

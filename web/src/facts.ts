@@ -27,6 +27,14 @@ export function aboutOf({ document: { target, instrument }, started_at: start }:
   ].filter((part) => part !== null && part !== undefined);
 }
 
+/** The same of several: what they have in common, and what each has beside that and its title. */
+export function aboutEach(members: Labeled[], titles: string[]): { shared: string[]; each: string[][] } {
+  const all = members.map(aboutOf);
+  const shared = (all[0] ?? []).filter((part) => all.every((parts) => parts.includes(part)));
+  const isOwn = (part: string, at: number) => !shared.includes(part) && !titles[at]?.includes(part);
+  return { shared, each: all.map((parts, at) => parts.filter((part) => isOwn(part, at))) };
+}
+
 /** What was done with which settings, in one line. */
 function conditionsOf({ procedure, plan }: Document): string {
   const settings = Object.entries(plan.options).flatMap(([name, value]) => setting(name, value));

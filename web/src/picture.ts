@@ -10,8 +10,9 @@ import { countOf, endsOf, heightsIn, isReduced, pointAt, POINTS_MAX } from "./re
 import type { Frame } from "./reduce";
 import { canBeDashed } from "./shown";
 import type { ShownLine, ShownSeries } from "./shown";
-import { FAMILY, fitted, LINE, SIZE, textOf, widthOf } from "./text";
-import { axisUnit, DATE, decadesOf, rangeOf, spell, spellRound } from "./units";
+import { brokenInto, FAMILY, fitted, fontOf, LINE, SIZE, textOf, widthOf } from "./text";
+import { logTicks } from "./ticks";
+import { axisUnit, DATE, powersAround, rangeOf, spell, spellRound } from "./units";
 import { othersWords, usualWords, WORDS } from "./wording";
 
 export interface Palette {
@@ -123,8 +124,8 @@ const ZOOM = {
 interface Scaled {
   size: number;
   name: string;
-  /** The base of the ticks of a logarithmic axis. */
-  base: number | null;
+  /** The base of a logarithmic axis, whose numbers are powers of it. */
+  base: 2 | 10 | null;
 }
 
 /** The part of a chart in which its points are drawn, and the size of its values. */
@@ -139,6 +140,15 @@ export interface Drawing {
   legend: Legend;
   /** Pixels of the rows of names of marks. */
   marks: number;
+  names: Names;
+}
+
+/** The names of categories below the x axis, each in the room of its own. */
+interface Names {
+  lines: string[][];
+  size: number;
+  /** Pixels of all lines but the first. */
+  below: number;
 }
 
 /** The layout of a chart, from all of its points. */
@@ -149,11 +159,16 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   const rows = marks.length > 0 && marks.length <= MARKS_NAMED ? Math.min(marks.length, MARK_ROWS) : 0;
   const above = rows * LINE;
   const legend = legendOf(keysOf(series, look), look.width, look.palette.ink);
+  const left = Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6);
+  // Nothing stands below the end of an axis of categories.
+  const right = isNumeric(series) ? Math.max(RIGHT, beyondOf(series, x, look) + 4) : BESIDE;
+  const names = namesOf(series, look.width - left - right);
   return {
-    left: Math.max(LEFT, widthOf(heightLabels(series, y)) + BESIDE + 6),
-    right: Math.max(RIGHT, beyondOf(series, x, look) + 4),
+    left,
+    right,
     top: TOP + legend.height + above,
-    bottom: BOTTOM + (hasStrip(series) ? STRIP : 0),
+    bottom: BOTTOM + names.below + (hasStrip(series) ? STRIP : 0),
+    names,
     x,
     y,
     alongX,
@@ -162,19 +177,38 @@ export function drawingOf(series: ShownSeries, look: Look): Drawing {
   };
 }
 
+/** In smaller letters where words would be broken otherwise. */
+function namesOf({ categories = [] }: ShownSeries, width: number): Names {
+  const room = width / Math.max(categories.length, 1) - 2;
+  const words = categories.flatMap((name) => name.split(" "));
+  const size = widthOf(words) <= room ? SIZE : SIZE - 2;
+  const lines = categories.map((name) => brokenInto(name, room, fontOf(size)));
+  return { lines, size, below: (Math.max(1, ...lines.map(({ length }) => length)) - 1) * LINE };
+}
+
 /** The numbers that ECharts writes beside the y axis. */
 function heightLabels(series: ShownSeries, scale: Scaled): string[] {
   const { base, size, name } = scale;
   const [least, most] = series.heights ?? endsOf(series, "y") ?? [0, 0];
-  if (base !== null) {
-    const powerOf = (value: number) => Math.log(value) / Math.log(base);
-    return wholesBetween(powerOf(least), powerOf(most)).map((power) => spellRound(base ** power, series.y.unit));
-  }
+  if (base !== null) return ticksUpwards(logHeights(series, base), base).map((tick) => spellRound(tick, series.y.unit));
   const bands = series.lines.flatMap(({ band = [] }) => band);
   const high = bands.reduce((high, [, , end]) => Math.max(high, end), Math.max(most, 0)) / size;
   const low = bands.reduce((low, [, start]) => Math.min(low, start), Math.min(least, 0)) / size;
   const step = numbers.nice((high - low) / 5, true) || 1;
   return wholesBetween(low / step, high / step).map((times) => number(times * step) + name);
+}
+
+/** The ticks of a logarithmic axis from the bottom to the top, and from left to right. */
+const ticksUpwards = (ends: [number, number], base: 2 | 10): number[] => logTicks(ends, base, HEIGHT, () => LINE + 2);
+export const ticksAlong = (ends: [number, number], base: 2 | 10, length: number, unit: string): number[] =>
+  logTicks(ends, base, length, (tick) => widthOf(spellRound(tick, unit)) + 10);
+
+/** The powers around the values of a window, or around all of them and their intervals. */
+export function logHeights(series: ShownSeries, base: 2 | 10, window: [number, number] | null = null): [number, number] {
+  const bands = window ? [] : series.lines.flatMap(({ band = [] }) => band);
+  const [least, most] = series.heights ?? (window && heightsIn(series, window)) ?? endsOf(series, "y") ?? [1, base];
+  const low = bands.reduce((low, [, start]) => Math.min(low, start), least);
+  return powersAround(low, bands.reduce((high, [, , end]) => Math.max(high, end), most), base);
 }
 
 /** The whole numbers from at most `low` to at least `high`. */
@@ -184,12 +218,16 @@ function wholesBetween(low: number, high: number): number[] {
 }
 
 /** Pixels by which a text below the x axis can reach beyond its right end. */
-function beyondOf(series: ShownSeries, { base, size, name }: Scaled, { width }: Look): number {
-  const { categories = [], x, ends } = series;
-  if (!isNumeric(series)) return (widthOf(categories.at(-1) ?? "") - (width - LEFT - RIGHT) / categories.length) / 2;
+function beyondOf(series: ShownSeries, scale: Scaled, { width }: Look): number {
+  const { base, size, name } = scale;
+  const { x } = series;
   if (x.unit === DATE) return widthOf("2026-12") / 2;
-  const high = ends?.[1] ?? endsOf(series, "x")?.[1] ?? 0;
-  if (base !== null) return widthOf(spellRound(base ** Math.floor(Math.log(high) / Math.log(base)), x.unit)) / 2;
+  const [low, high] = endsAlong(series, scale);
+  if (base !== null) {
+    // The last number may stand at the very end.
+    const last = ticksAlong([low, high], base, width - LEFT - RIGHT, x.unit).at(-1);
+    return last === undefined ? 0 : widthOf(spellRound(last, x.unit)) / 2;
+  }
   // Numbers are longer when a reader has zoomed in.
   return widthOf((isReduced(series) ? EXACT.format((high / size) * (1 - 1e-7)) : number(high / size)) + name) / 2;
 }
@@ -252,11 +290,11 @@ export function frameOf(
   frame: Frame,
 ): { xAxis: object; yAxis: object; series: object[] } {
   const { palette, width } = look;
-  const heights = series.heights ? heightsOf(series.heights, drawing.y) : fittedHeights(series, drawing, frame);
+  const heights = heightsOf(series, drawing.y, frame);
   return {
-    xAxis: xAxis(series, drawing.x, palette, frame),
+    xAxis: xAxis(series, drawing, palette, frame),
     yAxis: {
-      ...axis({ ...series.y, label: fitted(series.y.label, width - drawing.left) }, drawing.y, palette),
+      ...axis({ ...series.y, label: fitted(series.y.label, width - drawing.left) }, drawing.y, palette, heights.ticks),
       splitLine: { lineStyle: { color: palette.rule } },
       nameTextStyle: { ...textOf(palette.faint), align: "left" },
       nameGap: NAME_GAP + drawing.marks,
@@ -266,18 +304,29 @@ export function frameOf(
   };
 }
 
-/** Round ends of the y axis around what a window shows; of all of it, ECharts finds them. */
-function fittedHeights(series: ShownSeries, { y }: Drawing, { window }: Frame): { min: number | null; max: number | null } {
+interface Heights {
+  min: number | null;
+  max: number | null;
+  ticks?: number[];
+}
+
+/** Round ends of the y axis around what a window shows; of all of it, ECharts finds those of a linear one. */
+function heightsOf(series: ShownSeries, { base, size }: Scaled, { window }: Frame): Heights {
+  if (base !== null) {
+    const [min, max] = logHeights(series, base, window);
+    return { min, max, ticks: ticksUpwards([min, max], base) };
+  }
+  if (series.heights) {
+    const most = series.heights[1] / size;
+    const step = 10 ** Math.floor(Math.log10(most));
+    return { min: 0, max: Math.ceil(most / step) * step };
+  }
   const [low, high] = (window && heightsIn(series, window)) ?? [0, 0];
   if (!(low < high || low > 0)) return { min: null, max: null };
-  if (y.base !== null) {
-    const [min, max] = decadesOf(low, high);
-    return { min, max };
-  }
   const [middle, around] = [(low + high) / 2, Math.max(high - low, FITTED_MIN * high) * 0.55];
-  const step = numbers.nice((2 * around) / 5 / y.size, true);
+  const step = numbers.nice((2 * around) / 5 / size, true);
   const from = middle - around < 0.3 * high ? 0 : middle - around;
-  return { min: Math.floor(from / y.size / step) * step, max: Math.ceil((middle + around) / y.size / step) * step };
+  return { min: Math.floor(from / size / step) * step, max: Math.ceil((middle + around) / size / step) * step };
 }
 
 /** What all charts have. The pixels around the drawing are measured, and ECharts does not change them. */
@@ -288,16 +337,6 @@ export function basis(palette: Palette, around: { left: number; right: number; t
     textStyle: { fontFamily: FAMILY, fontSize: SIZE, color: palette.ink },
     grid: { ...around, outerBoundsMode: "none" },
   };
-}
-
-/** Round ends of the y axis. */
-function heightsOf([low, high]: [number, number], { size, base }: Scaled): { min: number; max: number } {
-  if (base !== null) {
-    const [min, max] = decadesOf(low, high);
-    return { min, max };
-  }
-  const step = 10 ** Math.floor(Math.log10(high / size));
-  return { min: 0, max: Math.ceil(high / size / step) * step };
 }
 
 /** The strip below a chart, without a curve, which would make noise as high as a change: its handles and a drag across it choose what is shown. */
@@ -360,13 +399,7 @@ export function scaleOf(series: ShownSeries, along: 0 | 1, logarithmic: boolean)
   if (!logarithmic) return { ...axisUnit(unit, Math.max(Math.abs(least), Math.abs(most))), base: null };
   const isPower = (value: number) => Number.isInteger(Math.log2(value));
   const powers = () => along === 0 && series.lines.every(({ points }) => points.every(([x]) => isPower(x)));
-  return { size: 1, name: "", base: unit === "bytes" || powers() ? binaryBase(most / least) : 10 };
-}
-
-/** ECharts puts a tick at each power of a base as long as there are fewer than ten of them. */
-function binaryBase(times: number): number {
-  const powers = Math.log2(times);
-  return powers <= 7 ? 2 : powers <= 14 ? 4 : powers <= 28 ? 16 : 1024;
+  return { size: 1, name: "", base: unit === "bytes" || powers() ? 2 : 10 };
 }
 
 /** Pixels of a number below the x axis with what is around it. */
@@ -374,33 +407,36 @@ const TICK = 72;
 
 /** The ends of the x axis, from all points, so that a window of them keeps its place. */
 function endsAlong(series: ShownSeries, { base }: Scaled): [number, number] {
-  const [low, high] = series.ends ?? endsOf(series, "x") ?? [0, 1];
+  const [low, high] = series.ends ?? series.x.ends ?? endsOf(series, "x") ?? [0, 1];
   const isNearZero = base === null && series.x.unit !== DATE && low > 0 && low < 0.05 * high;
   return [isNearZero ? 0 : low, high];
 }
 
-function xAxis(series: ShownSeries, scale: Scaled, palette: Palette, { window, width }: Frame): object {
-  const { axisLabel: label, ...rest } = axis(series.x, scale, palette);
+function xAxis(series: ShownSeries, { x: scale, names }: Drawing, palette: Palette, { window, width }: Frame): object {
+  const { base } = scale;
+  const [start, high] = isNumeric(series) ? endsAlong(series, scale) : [0, 1];
+  const [from, to] = window ?? [start, high];
+  const ticks = base === null ? undefined : ticksAlong([from, to], base, width, series.x.unit);
+  const { axisLabel: label, ...rest } = axis(series.x, scale, palette, ticks);
   const below = { ...label, margin: UNDER };
   const shared = { ...rest, axisLabel: below, nameLocation: "middle", nameGap: NAME_UNDER, splitLine: { show: false } };
   if (!isNumeric(series)) {
-    const axisLabel = { ...below, interval: 0, formatter: undefined };
-    return { ...shared, type: "category", data: series.categories, axisLabel };
+    const formatter = (_: string, at: number) => names.lines[at]?.join("\n") ?? "";
+    const axisLabel = { ...below, interval: 0, hideOverlap: false, fontSize: names.size, verticalAlign: "top", margin: UNDER - LINE / 2, formatter };
+    return { ...shared, nameGap: NAME_UNDER + names.below, type: "category", data: series.categories, axisLabel };
   }
-  const [start, high] = endsAlong(series, scale);
   if (series.x.unit === DATE) {
     const axisLabel = { ...below, formatter: DATES };
     return { ...shared, type: "time", axisLabel, min: start, max: high };
   }
   // Passes and files are counted: there is none between two.
-  const steps = series.x.unit === "" && scale.base === null ? { minInterval: 1 } : {};
-  const [from, to] = window ?? [start, high];
+  const steps = series.x.unit === "" && base === null ? { minInterval: 1 } : {};
   // As many numbers as have room, so that none of them is left out between others.
   const splitNumber = Math.min(Math.max(Math.floor(width / TICK), 2), 5);
   const step = numbers.nice((to - from) / scale.size / splitNumber, true) || 1;
   // Where a reader has zoomed in far, three digits do not tell the ticks apart. The ends of the axis are no ticks.
   const formatter = (value: number) => (isMultiple(value, step) ? EXACT.format(roundTo(value, step)) + scale.name : "");
-  const labels = scale.base === null ? { axisLabel: { ...below, formatter }, splitNumber } : {};
+  const labels = base === null ? { axisLabel: { ...below, formatter }, splitNumber } : {};
   return { ...shared, ...steps, ...labels, min: start / scale.size, max: high / scale.size };
 }
 
@@ -431,17 +467,19 @@ function number(value: number): string {
   return NUMBER.format(value);
 }
 
+/** What stands at a tick. */
+export function numberOf({ name, base }: Scaled, unit: string): (tick: number) => string {
+  return (tick) => (base === null ? number(tick) + name : spellRound(tick, unit));
+}
+
+/** An axis with these numbers; ECharts chooses those of a linear one where none are given. */
 export function axis(
   { label, unit }: Axis,
-  { name, base }: Scaled,
+  scale: Scaled,
   palette: Palette,
+  customValues?: number[],
 ): { axisLabel: object; [key: string]: unknown } {
-  // The ends of a logarithmic axis are not powers, so they have no labels.
-  const isRound = (value: number) => {
-    const power = base === null ? 0 : Math.log(value) / Math.log(base);
-    return Math.abs(power - Math.round(power)) < 1e-6;
-  };
-  const formatter = (value: number) => (base === null ? number(value) + name : spellRound(value, unit));
+  const { base } = scale;
   return {
     type: base === null ? "value" : "log",
     ...(base === null ? {} : { logBase: base }),
@@ -452,8 +490,10 @@ export function axis(
       ...textOf(palette.faint),
       margin: BESIDE,
       hideOverlap: true,
-      formatter: (value: number) => (isRound(value) ? formatter(value) : ""),
+      customValues,
+      formatter: numberOf(scale, unit),
     },
+    axisTick: { customValues },
     axisLine: { lineStyle: { color: palette.faint } },
   };
 }

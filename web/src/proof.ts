@@ -41,8 +41,7 @@ export function seriesOf(document: Document): Record<string, ShownSeries> {
   }
   if (procedure === "model") for (const [key, series] of Object.entries(all)) all[key] = withPairs(series);
   if (procedure === "surface") {
-    const ends: [number, number] = [0, document.target.capacity_bytes];
-    for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], ends, link: "address" };
+    for (const key of ["curve", "access_by_offset"]) if (all[key]) all[key] = { ...all[key], link: "address" };
   }
   if (procedure === "sweep")
     for (const [key, series] of Object.entries(all))

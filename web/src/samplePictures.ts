@@ -9,7 +9,7 @@ import { pointsOf } from "./reduce";
 import type { Recording } from "./samples";
 import { MISSING } from "./Table";
 import type { Cell, Heading, Table } from "./Table";
-import { decadesOf, roundWithin, spell, spellWithin } from "./units";
+import { powersAround, roundWithin, spell, spellWithin } from "./units";
 import { distributionWords, leftOutWords, SAMPLES, sampleWords, slowestWords } from "./wording";
 
 /** The recorded I/Os of a document and its name beside others. */
@@ -65,7 +65,7 @@ export function samplePictures(recordings: NamedRecording[], { isCompared, group
   );
   const distribution: ShownSeries = {
     ...(isCompared ? overlay(curves, curves[0] as Named) : (curves[0] as Named).series),
-    ends: decadesOf(...heights),
+    ends: powersAround(...heights),
     heights: [Math.min(0.1, ...named.map(({ distribution }) => leastShare(distribution))), 1],
     alt,
     isWide: isCompared,

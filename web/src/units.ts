@@ -46,10 +46,11 @@ export function spellBelowHeading(value: number, unit: string): string {
   return spell(value, unit);
 }
 
-/** The powers of ten around positive values, at least one apart. */
-export function decadesOf(low: number, high: number): [number, number] {
-  const from = Math.floor(Math.log10(low));
-  return [10 ** from, 10 ** Math.max(Math.ceil(Math.log10(high)), from + 1)];
+/** The powers around positive values, at least one apart. */
+export function powersAround(low: number, high: number, base: 2 | 10 = 10): [number, number] {
+  const powerOf = base === 2 ? Math.log2 : Math.log10;
+  const from = Math.floor(powerOf(low));
+  return [base ** from, base ** Math.max(Math.ceil(powerOf(high)), from + 1)];
 }
 
 /** The step in which a value that is known to `error` is written, with at most so many digits. */

@@ -33,9 +33,11 @@ const BARE = ["1", ""];
 export function insideOf({ procedure, tables, overview }: Document): Inside | null {
   const rows = tables["properties"] ?? [];
   if (procedure !== "xray" || rows.length === 0) return null;
-  const parts = Object.fromEntries(
-    rows.map((row) => [String(row["property"]), partOf(row, overview.table?.rows ?? [])]),
-  );
+  const told = overview.table?.rows ?? [];
+  const all = rows.map((row) => [String(row["property"]), partOf(row, told)] as const);
+  // What the document says nothing of was not asked of this drive, such as the burst credits of one that is no volume.
+  const isTold = ({ name, isKnown }: Part) => isKnown || told.some(({ cells }) => cells[0] === name);
+  const parts = Object.fromEntries(all.filter(([, part]) => isTold(part)));
   return {
     parts,
     dies: found(rows, "parallelism"),

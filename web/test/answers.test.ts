@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 
-import { actionGroups, actionParts, intervalWords, numberColumns, standingOf, summaryOf } from "../src/answers";
+import { actionGroups, actionParts, firstAnswers, intervalWords, numberColumns, standingOf, summaryOf } from "../src/answers";
 import type { ActionGroup } from "../src/answers";
 import type { Action, Answer } from "../src/Document";
 import { example } from "./documents";
@@ -14,6 +14,19 @@ test("a document is a problem where one of its answers is, and otherwise what th
   expect(standingOf(answers.toReversed())).toBe("problem");
   expect(standingOf(others)).toBe("info");
   expect(standingOf([])).toBe("info");
+});
+
+test("the first screen does not repeat what the headline says, however it joins it", () => {
+  const document = example("check-slow");
+  const answer = (id: string, question: string, answer: string): Answer => ({ ...document.answers[0]!, id, question, answer });
+  document.summary = "Nothing to restore: the drive is as fast as it should be (280 MB/s).";
+  document.answers = [
+    answer("result", "Result", "nothing to restore; the drive is as fast as it should be"),
+    answer("speed", "Speed", "as fast"),
+    answer("before", "Before", "as fast as new (280 MB/s read)"),
+  ];
+  document.overview.answers = ["result", "speed", "before"];
+  expect(firstAnswers(document).map(({ id }) => id)).toEqual(["speed", "before"]);
 });
 
 test("a document without summary says its first answer", () => {

@@ -70,15 +70,21 @@ test("a ratio of documents with long labels is named by their places", () => {
 });
 
 test("a table that is too wide for paper is several, each with the columns that all documents share", () => {
-  const { headings } = only(tablesOf(pair()), "Results");
-  const parts = partsOf(headings, 10);
+  const table = only(tablesOf(pair()), "Results");
+  const { headings } = table;
+  const parts = partsOf(table, 10);
   expect(parts.length).toBeGreaterThan(1);
   for (const part of parts) {
     expect(part.length).toBeLessThanOrEqual(10);
     expect(part.slice(0, 2).map((column) => headings[column]?.text)).toEqual(["test", "op"]);
   }
   expect(new Set(parts.flat()).size).toBe(headings.length);
-  expect(partsOf(only(tablesOf([labeled("new", "bench-new")]), "Results").headings, 3)).toHaveLength(1);
+  expect(partsOf(only(tablesOf([labeled("new", "bench-new")]), "Results"), 3)).toHaveLength(1);
+});
+
+test("a column without any value is not on paper", () => {
+  const [table] = tablesOf([small("one", { results: [{ test: "a", left: null, mib: 1 }, { test: "b", left: null, mib: 2 }] })]);
+  expect(partsOf(table!, 10)).toEqual([[0, 2]]);
 });
 
 test("rows that do not correspond stay apart", () => {

@@ -122,5 +122,5 @@ export function fallen(): DriveHistory {
 export function pageOf(drives: DriveHistory[]): SavedView {
   const answers = Object.fromEntries(drives.map((one) => [`/api/history/${one.key}`, one]));
   const place = drives.length === 1 ? `#/history/${drives[0]?.key}` : "#/history";
-  return { place, answers: { ...answers, "/api/history?limit=500": { drives, count: drives.length, damaged: [] } } };
+  return { place, answers: { ...answers, "/api/history?limit=500": { drives, count: drives.length, unknown_drives: [], damaged: [] } } };
 }

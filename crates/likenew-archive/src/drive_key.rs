@@ -3,13 +3,13 @@
 //! A drive is known by its serial number, which is stored as a hash, its capacity, and by what was measured of it: a partition,
 //! a file, and each layer over it are as fast as they are. Where a run could not read a number, the drive is known by the path that
 //! was measured, its USB port, its model and its capacity: if all runs that could read a number there read the same one, it is that
-//! drive, and otherwise one of its own.
+//! drive, and otherwise one of its own. What lies in memory has no drive below it: its path, its layers and its size are all it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use likenew_core::drive::{Identity, Kind};
-use likenew_core::facts::{Drive, Facts, Layer, LayerKind};
+use likenew_core::facts::{Facts, Identity as DriveIdentity, Layer, LayerKind};
 use likenew_core::probe::{Observation, ProbeResult};
 use sha2::{Digest as _, Sha256};
 
@@ -91,7 +91,13 @@ impl DriveSignature {
         }
         // A drive of another machine is none of this one, whatever it was measured with there.
         let facts = facts.filter(|facts| facts.reported.is_none())?;
-        let drive = &only_drive(facts)?.identity;
+        let none = DriveIdentity::default();
+        let drive = match facts.drives.as_slice() {
+            [drive] => &drive.identity,
+            [] if facts.is_memory() => &none,
+            _ => return None,
+        };
+        let size = facts.stack.first().and_then(|layer| layer.capacity_bytes.get());
         let file = (identity.kind == Kind::File).then(|| identity.name.clone());
         Some(Self {
             layers: file
@@ -101,7 +107,7 @@ impl DriveSignature {
             serial: drive.serial.value().map(|serial| serial.hash.clone()),
             port: drive.port.value().cloned(),
             model: drive.model.value().cloned(),
-            capacity_bytes: drive.capacity_bytes.get(),
+            capacity_bytes: drive.capacity_bytes.get().or_else(|| size.filter(|_| facts.drives.is_empty())),
             is_virtual: drive.virtual_by.value().is_some_and(Option::is_some),
             ..signature
         })
@@ -179,14 +185,6 @@ fn facts(observations: &[Observation]) -> Option<&Facts> {
     })
 }
 
-/// The drive at the bottom, if it is a single one.
-fn only_drive(facts: &Facts) -> Option<&Drive> {
-    match facts.drives.as_slice() {
-        [drive] => Some(drive),
-        _ => None,
-    }
-}
-
 /// Bytes of a key: enough that no two drives share one, and short enough to type its beginning.
 const KEY_BYTES: usize = 16;
 
@@ -196,7 +194,7 @@ fn digest(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Fact, Identity as DriveIdentity, Serial};
+    use likenew_core::facts::{Drive, Fact, Serial};
 
     use super::*;
 
@@ -315,6 +313,28 @@ mod tests {
         let named = bay(Some("a"), "usb-2-1-lun0", 1 << 40);
         assert_eq!(named.serial_key(), bay(Some("a"), "usb-3-1-lun0", 1 << 40).serial_key(), "it was moved");
         assert_ne!(named.serial_key(), bay(Some("a"), "usb-2-1-lun0", 1 << 39).serial_key());
+    }
+
+    #[test]
+    fn what_lies_in_memory_is_known_by_its_path_its_layers_and_its_size() {
+        let of = |name: &str, file: &str, bytes: u64, file_system: &str| {
+            let layer = |kind, label: &str| Layer {
+                kind,
+                label: Fact::new(label.to_owned(), ""),
+                capacity_bytes: Fact::new(bytes, ""),
+                ..Layer::default()
+            };
+            let stack = vec![layer(LayerKind::Loop, file), layer(LayerKind::FileSystem, file_system)];
+            DriveSignature::new(&identity(name, Kind::Device), Some(&Facts { stack, ..Facts::default() }))
+        };
+        let place = |name, file, bytes| of(name, file, bytes, "tmpfs").map(|of| of.place());
+        let one = of("/dev/loop0", "/dev/shm/a.img", 1 << 27, "tmpfs").unwrap();
+        assert_eq!((one.capacity_bytes, one.serial_key()), (Some(1 << 27), None));
+        assert_eq!(Some(one.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 27));
+        assert_ne!(Some(one.place()), place("/dev/loop1", "/dev/shm/a.img", 1 << 27));
+        assert_ne!(Some(one.place()), place("/dev/loop0", "/dev/shm/b.img", 1 << 27));
+        assert_ne!(Some(one.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 28));
+        assert_eq!(of("/dev/loop0", "/mnt/a.img", 1 << 27, "nfs4"), None, "any server may be there tomorrow");
     }
 
     #[test]

@@ -138,7 +138,7 @@ pub(crate) fn difference(of: &SpeedRatio) -> String {
     match of.difference() {
         Difference::Slower | Difference::Faster => change(of.ratio),
         Difference::Same => "same".to_owned(),
-        Difference::Unclear => "not clear".to_owned(),
+        Difference::Unclear => "unclear".to_owned(),
     }
 }
 
@@ -206,30 +206,38 @@ pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
     let mut parts = vec![named.join(", ")];
     let rest = &clear[named.len()..];
     let slower = rest.iter().filter(|ratio| ratio.difference() == Difference::Slower).count();
-    let others =
-        [(slower, "slower"), (rest.len() - slower, "faster"), (same, "the same"), (unclear, "not clear")];
-    let others: Vec<(usize, &str)> = others.into_iter().filter(|(count, _)| *count > 0).collect();
-    let is_all = clear.is_empty();
-    parts.extend(rest_in_words(&others, is_all));
+    let others = [
+        (slower, "slower"),
+        (rest.len() - slower, "faster"),
+        (same, "the same"),
+        (unclear, "too uncertain to call"),
+    ];
+    parts.extend(rest_in_words(&others, clear.is_empty()));
     parts.retain(|part| !part.is_empty());
     parts.join("; ")
 }
 
-/// `the other 4 speeds are the same`, `of the other 5 speeds 3 are the same and 2 not clear`.
+/// `the other 4 speeds are the same`, `6 others are the same and 3 are too uncertain to call`.
 fn rest_in_words(others: &[(usize, &str)], is_all: bool) -> Option<String> {
-    let total: usize = others.iter().map(|(count, _)| count).sum();
-    let of_all = if is_all { "the" } else { "the other" };
-    let verb = |count: usize| if count == 1 { "is" } else { "are" };
-    match others {
+    let others: Vec<(usize, &str)> = others.iter().copied().filter(|(count, _)| *count > 0).collect();
+    let are = |count: usize| if count == 1 { "is" } else { "are" };
+    match &others[..] {
         [] => None,
-        [(1, state)] => Some(format!("{of_all} speed is {state}")),
-        [(count, state)] => Some(format!("{of_all} {} speeds are {state}", Number(*count as f64))),
-        [first, rest @ ..] => {
-            let (count, state) = first;
-            let mut parts = vec![format!("{} {} {state}", Number(*count as f64), verb(*count))];
-            parts.extend(rest.iter().map(|(count, state)| format!("{} {state}", Number(*count as f64))));
+        [(1, state)] => Some(format!("the other speed is {state}")),
+        [(count, state)] => Some(format!("the other {} speeds are {state}", Number(*count as f64))),
+        [(first, state), rest @ ..] => {
+            let of = match (is_all, first) {
+                (true, 1) => " speed",
+                (true, _) => " speeds",
+                (false, 1) => " other",
+                (false, _) => " others",
+            };
+            let mut parts = vec![format!("{}{of} {} {state}", Number(*first as f64), are(*first))];
+            let more =
+                |(count, state): &(usize, &str)| format!("{} {} {state}", Number(*count as f64), are(*count));
+            parts.extend(rest.iter().map(more));
             let last = parts.pop().unwrap_or_default();
-            Some(format!("of {of_all} {} speeds {} and {last}", Number(total as f64), parts.join(", ")))
+            Some(format!("{} and {last}", parts.join(", ")))
         }
     }
 }
@@ -268,7 +276,11 @@ mod tests {
         assert_eq!(all(&[&same]), "the s is the same within 5%");
         assert_eq!(all(&[&same, &same]), "all 2 speeds are the same within 5%");
         assert_eq!(all(&[&unclear, &unclear]), "no clear difference between the two runs");
-        assert_eq!(all(&[&same, &unclear, &unclear]), "of the 3 speeds 1 is the same and 2 not clear");
+        assert_eq!(all(&[&same, &unclear, &unclear]), "1 speed is the same and 2 are too uncertain to call");
+        assert_eq!(
+            all(&[&fast, &same, &same, &unclear]),
+            "f 3.46× faster; 2 others are the same and 1 is too uncertain to call"
+        );
         assert_eq!(all(&[&fast, &same]), "f 3.46× faster; the other speed is the same");
         let many = [slow("a"), slow("b"), slow("c"), slow("d"), fast.clone()];
         assert_eq!(
@@ -286,7 +298,7 @@ mod tests {
         assert_eq!(cell(3.0, 4.0), "3.46× faster (3.00–4.00)");
         assert_eq!(cell(0.85, 0.95), "10% slower (5–15%)");
         assert_eq!(cell(0.99, 1.01), "same");
-        assert_eq!(cell(0.5, 3.0), "not clear (2.00× slower to 3.00× faster)");
-        assert_eq!(difference(&of("s", 0.5, 3.0)), "not clear");
+        assert_eq!(cell(0.5, 3.0), "unclear (2.00× slower to 3.00× faster)");
+        assert_eq!(difference(&of("s", 0.5, 3.0)), "unclear");
     }
 }

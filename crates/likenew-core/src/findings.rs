@@ -74,18 +74,28 @@ pub struct Axis {
     /// How the procedure wants it drawn. Where a number is not above 0, a logarithmic axis is drawn linear.
     #[serde(default, skip_serializing_if = "Scale::is_linear")]
     pub scale: Scale,
+    /// Where it begins and ends, in its unit, if that is not where its values do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ends: Option<[u64; 2]>,
 }
 
 impl Axis {
     /// A linear axis.
     pub fn new(label: impl Into<String>, unit: impl Into<String>) -> Self {
-        Self { label: label.into(), unit: unit.into(), scale: Scale::Linear }
+        Self { label: label.into(), unit: unit.into(), scale: Scale::Linear, ends: None }
     }
 
     /// The same axis, logarithmic.
     #[must_use]
     pub fn logarithmic(mut self) -> Self {
         self.scale = Scale::Log;
+        self
+    }
+
+    /// The same axis from here to there, in its unit, whatever its values are.
+    #[must_use]
+    pub fn from_to(mut self, ends: [u64; 2]) -> Self {
+        self.ends = Some(ends);
         self
     }
 }

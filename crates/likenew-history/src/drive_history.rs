@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::indexed_run::MetricValue;
-use super::queries::{Check, DamagedRun, DriveRow};
+use super::queries::{Check, DamagedRun, DriveRow, UnknownDrive};
 
 pub mod wording;
 
@@ -170,25 +170,37 @@ const LINE_MAX: usize = 60;
 /// The version of this form.
 const SCHEMA: u32 = 1;
 
-/// Drives, each as it is now, how many there are in all, and the runs that cannot be read.
-pub fn drives_json(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> String {
-    text(&listed(drives, count, damaged))
+/// Drives, each as it is now, how many there are in all, targets of which no drive is known, and the runs that cannot be read.
+pub fn drives_json(
+    drives: &[DriveHistory],
+    count: usize,
+    unknown: &[UnknownDrive],
+    damaged: &[DamagedRun],
+) -> String {
+    text(&listed(drives, count, unknown, damaged))
 }
 
-fn listed(drives: &[DriveHistory], count: usize, damaged: &[DamagedRun]) -> Value {
+fn listed(drives: &[DriveHistory], count: usize, unknown: &[UnknownDrive], damaged: &[DamagedRun]) -> Value {
     let drives: Vec<Value> = drives.iter().map(summary).collect();
     let damaged: Vec<Value> = damaged
         .iter()
         .map(|run| json!({"archive": run.archive, "run": run.name, "error": run.error}))
         .collect();
-    json!({"schema": SCHEMA, "drives": drives, "count": count, "damaged": damaged})
+    let unknown: Vec<Value> = unknown
+        .iter()
+        .map(|of| {
+            json!({"archive": of.archive, "target": of.target, "last_check": of.last_check,
+                "last_check_at": of.last_check_at, "sentence": wording::unknown_drive(of)})
+        })
+        .collect();
+    json!({"schema": SCHEMA, "drives": drives, "count": count, "unknown_drives": unknown, "damaged": damaged})
 }
 
 /// Drives as a page that needs no server: what one would answer, by address, and the view that the page opens with.
 pub fn page_json(drives: &[DriveHistory], damaged: &[DamagedRun]) -> String {
     let answer = |drive: &DriveHistory| (format!("/api/history/{}", drive.drive.key), detailed(drive));
     let mut answers: serde_json::Map<String, Value> = drives.iter().map(answer).collect();
-    answers.insert("/api/history?limit=500".into(), listed(drives, drives.len(), damaged));
+    answers.insert("/api/history?limit=500".into(), listed(drives, drives.len(), &[], damaged));
     let place = match drives {
         [only] => format!("#/history/{}", only.drive.key),
         _ => "#/history".to_owned(),

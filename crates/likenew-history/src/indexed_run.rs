@@ -19,7 +19,7 @@ use serde_json::Value;
 use crate::wording;
 
 /// Changes whenever another version of this file would index the same folder differently.
-const INDEX_VERSION: u32 = 6;
+const INDEX_VERSION: u32 = 7;
 /// Metrics of one run; a sweep of everything has some hundred.
 const METRICS_MAX: usize = 1_000;
 

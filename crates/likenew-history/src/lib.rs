@@ -27,5 +27,5 @@ pub use error::HistoryError;
 pub use indexed_run::{MetricValue, Problem};
 pub use location::Location;
 pub use peers::{Peers, Place, peers, peers_json};
-pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow};
+pub use queries::{Check, DamagedRun, DriveRow, Page, RunRow, UnknownDrive};
 pub use sync::Update;

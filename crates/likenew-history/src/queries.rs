@@ -87,6 +87,19 @@ pub struct DamagedRun {
     pub error: String,
 }
 
+/// A target whose checks are of no drive that is known again, as an array's are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownDrive {
+    /// The archive of its last check.
+    pub archive: String,
+    /// As it was named.
+    pub target: String,
+    /// The name of its last completed check.
+    pub last_check: String,
+    /// When that began.
+    pub last_check_at: String,
+}
+
 /// A completed check with its metrics.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Check {
@@ -220,6 +233,33 @@ impl History {
             rows.iter()
                 .map(|row| {
                     Ok(DamagedRun { archive: row.try_get(0)?, name: row.try_get(1)?, error: row.try_get(2)? })
+                })
+                .collect()
+        })
+    }
+
+    /// The last completed check of each target of which no drive is known, by target.
+    ///
+    /// # Errors
+    /// The database fails.
+    pub fn unknown_drives(&mut self) -> Result<Vec<UnknownDrive>, HistoryError> {
+        let started = self.dialect().date("started_at");
+        let query = format!(
+            "SELECT archive, target, name, {started} FROM run WHERE drive IS NULL AND procedure = 'check' \
+             AND standing <> 'unfinished' AND error IS NULL AND NOT EXISTS (SELECT 1 FROM run r WHERE r.archive = run.archive \
+             AND r.target = run.target AND r.drive IS NULL AND r.procedure = 'check' AND r.standing <> 'unfinished' \
+             AND r.error IS NULL AND r.name > run.name) ORDER BY target, archive"
+        );
+        self.read(async |connection| {
+            let rows = sqlx::query(AssertSqlSafe(&*query)).fetch_all(connection).await?;
+            rows.iter()
+                .map(|row| {
+                    Ok(UnknownDrive {
+                        archive: row.try_get(0)?,
+                        target: row.try_get(1)?,
+                        last_check: row.try_get(2)?,
+                        last_check_at: row.try_get(3)?,
+                    })
                 })
                 .collect()
         })

@@ -192,7 +192,7 @@ impl Replay {
         tables.insert("timing".into(), timing.collect());
         tables.insert("slowest_ios".into(), pass::longest(passes, names));
         findings.tables.retain(|_, rows| !rows.is_empty());
-        findings.series.insert("summary".into(), pass::latency_series(passes));
+        findings.series.extend(pass::latency_series(passes).map(|series| ("summary".to_owned(), series)));
         findings.series.insert("applications".into(), pass::applications_series(passes, names));
         findings
     }

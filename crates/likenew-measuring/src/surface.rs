@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use clap::Args;
 use likenew_core::drive::Kind;
-use likenew_core::findings::{Action, Answer, Findings, Line, Mark, Row, Series, Shape, Standing};
+use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
 use likenew_core::quantity::{Latency, Share, Size};
@@ -238,11 +238,13 @@ impl Surface {
         findings.tables.insert("slow_regions".into(), slow_regions.places.iter().map(row).collect());
         findings.tables.insert("curve".into(), curve.rows().collect());
         if !curve.points.is_empty() {
-            findings.series.insert("curve".into(), curve_series(curve, &slow_regions, self.options.op));
+            let curve = curve_series(curve, &slow_regions, self.options.op, evidence);
+            findings.series.insert("curve".into(), curve);
         }
         if let Some(access) = &access {
             findings.series.insert("access_by_distance".into(), by_distance(access));
-            findings.series.insert("access_by_offset".into(), by_offset(access, &slow_regions));
+            let by_offset = by_offset(access, &slow_regions, curve.span, evidence);
+            findings.series.insert("access_by_offset".into(), by_offset);
         }
         findings
     }
@@ -549,25 +551,36 @@ impl SurfaceOptions {
 /// More marks than this make a plot unreadable; all regions are in the table.
 const MARKS_MAX: usize = 20;
 
-fn curve_series(curve: &Curve<'_>, slow_regions: &SlowRegions, op: Mix) -> Series {
+fn curve_series(curve: &Curve<'_>, slow_regions: &SlowRegions, op: Mix, evidence: &Evidence) -> Series {
     let points = curve.points.iter().map(|point| [point.range.start as f64, point.bytes_per_s]).collect();
-    Series::new(wording::CURVE_TITLE, Shape::Line, axis("offset", "bytes"), speed())
+    let title = wording::by_address(wording::CURVE_TITLE, part_of(curve.span, evidence));
+    Series::new(title, Shape::Line, addresses(curve.span), speed())
         .lines([Line::new(op.to_string(), points)])
         .marks(marks(slow_regions))
 }
 
 fn by_distance(access: &Access) -> Series {
-    scatter(wording::DISTANCE_TITLE, wording::DISTANCE_AXIS, access, AccessSample::distance)
+    scatter(wording::DISTANCE_TITLE, axis(wording::DISTANCE_AXIS, "bytes"), access, AccessSample::distance)
 }
 
-fn by_offset(access: &Access, slow_regions: &SlowRegions) -> Series {
-    scatter(wording::OFFSET_TITLE, "offset", access, |probe| probe.offset as f64).marks(marks(slow_regions))
+fn by_offset(access: &Access, slow_regions: &SlowRegions, span: u64, evidence: &Evidence) -> Series {
+    let title = wording::by_address(wording::OFFSET_TITLE, part_of(span, evidence));
+    scatter(&title, addresses(span), access, |probe| probe.offset as f64).marks(marks(slow_regions))
 }
 
-fn scatter(title: &str, label: &str, access: &Access, x: impl Fn(&AccessSample) -> f64) -> Series {
+/// The axis of addresses, of which those that were measured are drawn.
+fn addresses(span: u64) -> Axis {
+    axis("offset", "bytes").from_to([0, span])
+}
+
+/// The bytes that were measured, if the target has more.
+fn part_of(span: u64, evidence: &Evidence) -> Option<Size> {
+    (span < evidence.geometry.capacity && evidence.identity.kind != Kind::Folder).then_some(Size(span))
+}
+
+fn scatter(title: &str, x_axis: Axis, access: &Access, x: impl Fn(&AccessSample) -> f64) -> Series {
     let points = access.probes.iter().map(|probe| [x(probe), probe.latency_ns]).collect();
-    Series::new(title, Shape::Scatter, axis(label, "bytes"), axis("access time", "ns"))
-        .lines([Line::new("access", points)])
+    Series::new(title, Shape::Scatter, x_axis, axis("access time", "ns")).lines([Line::new("access", points)])
 }
 
 fn marks(slow_regions: &SlowRegions) -> impl Iterator<Item = Mark> {

@@ -118,7 +118,8 @@ impl Index {
             let rows = history.drives(selection.page())?;
             let drives =
                 rows.into_iter().map(|row| over_time(history, row)).collect::<Result<Vec<_>, _>>()?;
-            Ok(drives_json(&drives, history.count_drives()?, &history.damaged()?))
+            let (unknown, damaged) = (history.unknown_drives()?, history.damaged()?);
+            Ok(drives_json(&drives, history.count_drives()?, &unknown, &damaged))
         })
         .await
     }

@@ -190,8 +190,19 @@ export interface DamagedRun {
   error: string;
 }
 
+/** A target whose checks are of no drive that is known again. */
+export interface UnknownDrive {
+  archive: string;
+  target: string;
+  /** The name of its run. */
+  last_check: string;
+  last_check_at: string;
+  sentence: string;
+}
+
 export interface History {
   drives: DriveSummary[];
+  unknown_drives: UnknownDrive[];
   damaged: DamagedRun[];
 }
 

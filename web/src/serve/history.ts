@@ -3,10 +3,27 @@
 import { colored } from "../pictures";
 import type { Picture, ShownLine, ShownSeries } from "../shown";
 import { nameOf } from "../proof";
-import { DATE } from "../units";
-import type { Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory } from "./answers";
+import type { Heading, Table } from "../Table";
+import { DATE, spell } from "../units";
+import type { Check, CheckMetric, DriveHistory, DriveSummary, MetricHistory, RunEntry, UnknownDrive } from "./answers";
 import { REFERENCES } from "../wording";
-import { checkWords, DATE_AXIS, markWords, SHARE_OF_FIRST, speedTitle } from "./wording";
+import {
+  CHECKED,
+  CHECKS,
+  checkWords,
+  COLUMNS,
+  DATE_AXIS,
+  FOUND,
+  FULL_IS,
+  INTERRUPTED,
+  LEVEL_SIGNS,
+  markWords,
+  NAV,
+  SHARE_OF_FIRST,
+  speedTitle,
+  when,
+  wholePercent,
+} from "./wording";
 
 const sizeOf = ({ ratio }: { ratio: number }): number => Math.abs(Math.log(ratio));
 
@@ -23,6 +40,8 @@ export interface ListedDrive {
   about: string;
   target: string;
   drive: DriveSummary | null;
+  /** Its last check, if that is of no drive that is known again. */
+  unknown?: UnknownDrive | undefined;
 }
 
 /** A drive in a list of those that were checked. */
@@ -138,3 +157,60 @@ export function checkRows({ metrics, checks }: DriveHistory): CheckRow[] {
     }),
   }));
 }
+
+const heading = (text: string, key: string, beside: string[] = [], number = false): Heading => ({
+  text,
+  of: null,
+  key,
+  beside,
+  number,
+  group: 0,
+});
+
+/** The list of runs as a table to copy. */
+export function runsTable(runs: RunEntry[]): Table {
+  const cell = (value: string | null) => ({ text: value ?? "–", value });
+  return {
+    title: NAV.runs,
+    headings: [
+      heading(COLUMNS.command, "procedure"),
+      heading(COLUMNS.target, "target"),
+      heading(COLUMNS.started, "started_at", ["run"]),
+      heading(FOUND, "summary", ["standing"]),
+    ],
+    rows: runs.map(({ name, procedure, target, started_at, standing, summary, error }) => [
+      cell(procedure),
+      cell(target),
+      { text: when(started_at ?? name), value: started_at, beside: [name] },
+      { ...cell(error ?? (standing === "unfinished" ? INTERRUPTED : summary)), beside: [standing] },
+    ]),
+  };
+}
+
+/** The table of checks as text to copy, which says what 100% is above it; a spreadsheet has the speeds beside the shares. */
+export function checksTable(drive: DriveHistory): Table {
+  const { metrics } = drive;
+  return {
+    title: CHECKS,
+    headings: [
+      heading(CHECKED, "started_at", ["run"]),
+      ...metrics.map(({ metric }) => heading(nameOf(metric), `${metric}_percent_of_first`, [`${metric}_per_s`], true)),
+      heading(FOUND, "summary", ["standing"]),
+    ],
+    rows: checkRows(drive).map(({ check: { run, started_at, standing, summary, metrics: values }, cells }) => [
+      { text: when(started_at), value: started_at, beside: [run] },
+      ...cells.map(({ percent, level }, at) => ({
+        text: percent === null ? "–" : `${wholePercent(percent)}${level ? ` ${LEVEL_SIGNS[level]}` : ""}`,
+        value: percent,
+        beside: [values.find(({ metric }) => metric === metrics[at]?.metric)?.per_s ?? null],
+      })),
+      { text: summary, value: summary, beside: [standing] },
+    ]),
+  };
+}
+
+/** What stands above that table: the drive, and what its shares are of. */
+export const checksAbout = ({ title, metrics }: DriveHistory): string[] => [
+  title,
+  `${FULL_IS} ${metrics.map(({ metric, unit, baseline_per_s }) => `${nameOf(metric)} ${spell(baseline_per_s, unit)}`).join(", ")}`,
+];

@@ -24,6 +24,7 @@ export const SAVED_UNDER_WAY = "The run was under way when this was saved. What 
 export const savedWords = (saved_at: string): string => `Saved from likenew serve on ${when(saved_at)} UTC`;
 export const SIMULATED_LINK = "Simulated drives, to try it out";
 export const OTHER_DRIVES = "Folders, and drives that are not here now";
+export const LAST_CHECK = "Its last check";
 export const NEVER_CHECKED = "Never checked.";
 export const marksShown = (count: number): string => (count === 1 ? "1 run marked" : `${count} runs marked`);
 export const MARK_ANOTHER = "Mark another one to compare them.";
@@ -54,6 +55,8 @@ export const COMPARE = "Compare";
 export const NEWER = "Newer";
 export const OLDER = "Older";
 export const NO_RUNS = "No run yet. Start one, or run likenew in a terminal.";
+/** The columns of the list of runs where it is copied. */
+export const COLUMNS = { command: "command", target: "target", started: "started" };
 export const INTERRUPTED = "interrupted";
 export const STARTED_ELSEWHERE = "Started in a terminal; cancel it there with Ctrl-C.";
 export const SHOW_RESULT = "What was measured";
@@ -117,6 +120,7 @@ export const CHECKS = "Checks";
 export const CHECKED = "checked";
 export const FOUND = "found";
 export const LEVELS = "↓ and ↑ begin a new level.";
+export const LEVEL_SIGNS = { slower: "↓", faster: "↑" };
 export const LEVEL_WORDS = { slower: "slower from here on", faster: "faster from here on" };
 export const SHARE_OF_FIRST = "share of the first check";
 export const DATE_AXIS = "date";

@@ -124,7 +124,7 @@ fn show_all(command: &History, history: &mut Index) -> Result<Exit> {
         return Ok(Exit::Fine);
     }
     if let Some(path) = &command.json {
-        output::write_to(path, &drives_json(&drives, total, &damaged))?;
+        output::write_to(path, &drives_json(&drives, total, &history.unknown_drives()?, &damaged))?;
         return Ok(Exit::Fine);
     }
     if drives.is_empty() {

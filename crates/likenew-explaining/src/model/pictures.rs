@@ -48,7 +48,7 @@ pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
     let residuals: Vec<Line> = lengths.iter().filter_map(|curve_fit| residuals(curve_fit)).collect();
     if !residuals.is_empty() {
         let title = wording::residuals_title(op);
-        let off = axis(wording::RESIDUALS_AXIS, "");
+        let off = axis(wording::RESIDUALS_AXIS, "share");
         pictures.push((
             format!("{op}_residuals"),
             Series::new(title, Shape::Scatter, length(), off).lines(residuals),

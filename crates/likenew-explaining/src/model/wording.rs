@@ -547,7 +547,7 @@ pub(super) fn by_length_title(op: Op) -> String {
     format!("{} speed by request size, measured and fitted", capitalize(op.name()))
 }
 
-pub(super) const RESIDUALS_AXIS: &str = "measured over fitted speed − 1";
+pub(super) const RESIDUALS_AXIS: &str = "measured against fitted speed";
 
 pub(super) fn residuals_title(op: Op) -> String {
     format!("Error of fitted {op} speeds, by request size")

@@ -5,7 +5,7 @@ use likenew_core::quantity::{Size, SpeedChange, with_change_range};
 use likenew_core::units::Number;
 
 use super::{Change, MetricHistory, News};
-use crate::queries::DriveRow;
+use crate::queries::{DriveRow, UnknownDrive};
 
 /// The metric in a sentence.
 pub fn metric_name(name: &str) -> &str {
@@ -60,6 +60,14 @@ pub(crate) fn no_change(checks: usize, has_metrics: bool) -> News {
             sentence: format!("No change beyond the scatter between its {} checks.", Number(checks as f64)),
         },
     }
+}
+
+/// Why a target that was checked has no line over time.
+pub(crate) fn unknown_drive(of: &UnknownDrive) -> String {
+    format!(
+        "Checked on {}. Its checks are not compared over time: no single drive was found below it to know it by.",
+        day(&of.last_check_at)
+    )
 }
 
 /// The first line about one drive.

@@ -113,6 +113,21 @@ fn a_run_without_a_serial_number_is_of_the_only_drive_there() {
 }
 
 #[test]
+fn a_target_of_which_no_drive_is_known_has_its_last_check() {
+    let runs = Runs::new();
+    for day in [1, 2] {
+        // No facts say what lies below it.
+        fs::remove_file(runs.put(&Run::new(day, "", 5e8)).join("observations.jsonl")).unwrap();
+    }
+    runs.put(&Run { target: "/dev/sdb".into(), ..Run::new(3, "aaaa", 5e8) });
+    let mut history = runs.open();
+    history.update().unwrap();
+    let unknown = history.unknown_drives().unwrap();
+    let last: Vec<(&str, String)> = unknown.iter().map(|of| (&*of.target, of.last_check.clone())).collect();
+    assert_eq!(last, [("/dev/sda", Run::new(2, "", 5e8).name())]);
+}
+
+#[test]
 fn a_history_of_a_newer_version_is_left_alone() {
     let runs = Runs::new();
     drop(runs.open());

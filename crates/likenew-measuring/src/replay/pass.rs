@@ -194,8 +194,9 @@ const POINTS: usize = 240;
 /// Most applications drawn.
 const APPLICATIONS: usize = 12;
 
-/// Mean latency along the trace, on this drive and as recorded; all passes together.
-pub(super) fn latency_series(passes: &[Pass<'_>]) -> Series {
+/// Mean latency along the trace, on this drive and as recorded; all passes together. `None` of a trace within one window, whose
+/// single point shows nothing along the time.
+pub(super) fn latency_series(passes: &[Pass<'_>]) -> Option<Series> {
     let mut here: Option<Windows> = None;
     for pass in passes {
         match &mut here {
@@ -211,7 +212,8 @@ pub(super) fn latency_series(passes: &[Pass<'_>]) -> Series {
         },
     );
     let (x, y) = (axis(wording::TIME_AXIS, "ns"), axis(wording::LATENCY_AXIS, "ns").logarithmic());
-    Series::new(wording::LATENCY_TITLE, Shape::Line, x, y).lines(lines)
+    let series = Series::new(wording::LATENCY_TITLE, Shape::Line, x, y).lines(lines);
+    series.lines.iter().any(|line| line.points.len() > 1).then_some(series)
 }
 
 /// `[middle of the window, mean latency]` if any I/O left in it.

@@ -29,6 +29,11 @@ pub(super) const DISTANCE_TITLE: &str = "Access time by distance";
 pub(super) const DISTANCE_AXIS: &str = "distance from the previous access";
 pub(super) const OFFSET_TITLE: &str = "Access time by address";
 
+/// The title of a chart along the addresses, of which only the first may have been measured.
+pub(super) fn by_address(title: &str, first: Option<Size>) -> String {
+    first.map_or_else(|| title.to_owned(), |first| format!("{title}, first {first}"))
+}
+
 pub(super) const MARK_SLOW: &str = "slow";
 pub(super) const MARK_UNREADABLE: &str = "unreadable";
 pub(super) const MARK_SLOW_ONCE: &str = "slow once";
