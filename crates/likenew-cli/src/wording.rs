@@ -153,6 +153,8 @@ pub(crate) fn log_of_another_run(path: &Path) -> String {
 pub(crate) const LOG_INSTEAD_OF_RUN: &str =
     "it is the log of a run, second by second; give the folder of the run, which likenew report --list shows";
 
+pub(crate) const REPORT_INSTEAD_OF_RUN: &str = "it is the report of a run, without what was measured; give the folder of the run, which likenew report --list shows";
+
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 
 /// Where the page is, and how to end.

@@ -81,7 +81,7 @@ pub(crate) fn about_outputs(reported: &Reported) -> impl Iterator<Item = Answer>
 /// Facts of another machine where a check was asked for, and no speed is among them.
 pub(crate) fn judge_without_speed(facts: &Known) -> Findings {
     let mut findings = judge(facts, None);
-    let (summary, answer) = wording::speed_not_shown(&findings.summary);
+    let (summary, answer) = wording::speed_not_shown(&findings.summary, failing_drives(facts).is_some());
     findings.overview.answers.push(answer.id.clone());
     findings.answers.push(answer);
     Findings { summary, ..findings }

@@ -241,6 +241,12 @@ fn what_cannot_be_imported_or_exported_is_reported() {
     sandbox.run(&["import", "fio", "bytes"]).code(2).says("it is not text");
     sandbox.run(&["import", "fio", "-"]).code(2).says("standard input was not imported");
     sandbox.run(&["compare", "page.html", "page.html"]).code(2).says("page.html was not imported");
+    let report = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/bench-new.json");
+    sandbox
+        .run(&["compare", report, report])
+        .code(2)
+        .says("it is the report of a run")
+        .says("give the folder of the run");
     sandbox.run(&["import", "fio", "missing"]).code(2).says("could not read missing");
     sandbox.run(&["bench", "sim:tiny-flash", "--export", "iometer"]).code(2).says("fio");
     let jobs = sandbox.run(&["fill", "sim:tiny-flash", "--files", "3", "--export", "fio"]).code(0).stdout();

@@ -146,6 +146,24 @@ fn an_output_says_the_same_however_it_was_passed_on() {
 }
 
 #[test]
+fn nobody_is_told_to_measure_a_failing_drive() {
+    let reports = concat!(env!("CARGO_MANIFEST_DIR"), "/../likenew-real/tests/reports");
+    let asked = |report: &str| {
+        let from = format!("{reports}/{report}.txt");
+        let document = Sandbox::new().run(&["check", "--from", &from, "--json", "-"]).json();
+        let answers = document["answers"].as_array().unwrap().iter();
+        answers
+            .flat_map(|of| of["actions"].as_array().unwrap())
+            .map(|of| of["id"].clone())
+            .collect::<Vec<_>>()
+    };
+    let failing = asked("toshiba-mq01abd075");
+    assert!(!failing.contains(&"measure".into()) && !failing.is_empty(), "{failing:?}");
+    let sound = asked("team-t253x2256g");
+    assert!(sound.contains(&"measure".into()), "{sound:?}");
+}
+
+#[test]
 fn a_result_compares_the_same_however_it_was_passed_on() {
     let sandbox = Sandbox::new();
     let samples = [

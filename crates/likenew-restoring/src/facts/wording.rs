@@ -442,14 +442,19 @@ pub(super) fn health_outputs(missing: &[MissingOutput]) -> Vec<Action> {
     missing.iter().filter(is_health).take(DRIVES_LISTED).map(add_output).collect()
 }
 
-pub(crate) fn speed_not_shown(facts: &str) -> (String, Answer) {
+/// What is failing is read for its data alone, not for its speed.
+pub(crate) fn speed_not_shown(facts: &str, is_failing: bool) -> (String, Answer) {
     let answer = Answer::unknown("undecided", "Speed", "no result of a speed test is among these outputs");
+    let summary = format!("{facts} How fast it is, these outputs do not say.");
+    if is_failing {
+        return (summary, answer);
+    }
     let action = Action::new("measure", "Measure it there").command("likenew check FOLDER");
     let fio = Action::new("add_output", "Or add what fio prints, read only").command(
         "fio --name=read --filename=FILE --readonly --direct=1 --rw=read --bs=1M --iodepth=8 --ioengine=libaio \
          --runtime=10 --time_based --output-format=json",
     );
-    (format!("{facts} How fast it is, these outputs do not say."), answer.action(action).action(fio))
+    (summary, answer.action(action).action(fio))
 }
 
 // Overview

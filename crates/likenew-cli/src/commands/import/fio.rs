@@ -66,7 +66,16 @@ pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     if io_log::is_one(&text) {
         return Err(refused(file, wording::LOG_INSTEAD_OF_RUN));
     }
+    if is_report(&text) {
+        return Err(refused(file, wording::REPORT_INSTEAD_OF_RUN));
+    }
     likenew_fio::import_any(&text, &display_name(file)).map_err(|error| refused(file, error))
+}
+
+/// Whether it is what `--json` of this program writes.
+fn is_report(text: &str) -> bool {
+    let document: serde_json::Value = serde_json::from_str(text).unwrap_or_default();
+    ["procedure", "answers", "instrument"].iter().all(|key| document.get(key).is_some())
 }
 
 /// What programs measured whose results are files of a folder, as one run.
