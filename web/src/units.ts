@@ -315,3 +315,8 @@ function span(value: number): string {
 function twoUnits(large: number, largeUnit: string, small: number, smallUnit: string): string {
   return small > 0 ? `${large} ${largeUnit} ${small} ${smallUnit}` : `${large} ${largeUnit}`;
 }
+
+/** The same words, where no line ends between a number and what follows it: `550 MB/s`, `7 others`. */
+export function unbroken(words: string): string {
+  return words.replace(/(\d) (?=[A-Za-zµ°])/g, "$1\u00a0");
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 
 import spelling from "../../schema/spelling.json";
-import { axisUnit, heading, spell, spellBelowHeading, spellRound, speedChange, withChangeRange, withRange } from "../src/units";
+import { axisUnit, heading, spell, spellBelowHeading, spellRound, speedChange, unbroken, withChangeRange, withRange } from "../src/units";
 
 describe("numbers are spelled as published", () => {
   test.each(spelling.values)("$value $unit is $text", ({ unit, value, text }) => {
@@ -25,6 +25,12 @@ test("a heading with the unit is not repeated in its cells", () => {
   expect(spellBelowHeading(-251.3e6, "bytes/s")).toBe("-251");
   expect(spellBelowHeading(12_345.6, "1/s")).toBe("12,300");
   expect(spellBelowHeading(12_340, "ns")).toBe("12.3 µs");
+});
+
+test("no line ends between a number and its unit", () => {
+  expect(unbroken("550 MB/s into 5.58 GiB, 7 others (36 °C, QD32) · 2 × 3 % 1")).toBe(
+    "550\u00a0MB/s into 5.58\u00a0GiB, 7\u00a0others (36\u00a0°C, QD32) · 2 × 3 % 1",
+  );
 });
 
 test("an axis has one unit that suits its largest value", () => {
