@@ -38,7 +38,7 @@ const EVERYDAY: [Step; 11] = [
     step("clippy", 170, |sh| Ok(cmd!(sh, "cargo clippy --workspace --all-targets -- -D warnings").run()?)),
     // All that the steps below need, in one call: other choices of crates have other features, and would be built once more.
     step("build", 500, |sh| Ok(cmd!(sh, "cargo build --workspace --all-targets").run()?)),
-    step("tests", 400, |sh| nextest(sh, &["-E", &format!("not ({})", long_tests())])),
+    step("tests", 550, |sh| nextest(sh, &["-E", &format!("not ({})", long_tests())])),
     step("documentation tests", 10, |sh| Ok(cmd!(sh, "cargo test --workspace --doc --quiet").run()?)),
     step("served page", 30, |_| web::test_served()),
     step("Python package", 100, |_| python::test()),
@@ -46,7 +46,7 @@ const EVERYDAY: [Step; 11] = [
 
 /// What `make test` leaves out. It begins after that.
 const LONGER: [Step; 11] = [
-    step("long tests", 400, |sh| nextest(sh, &["-E", &long_tests()])),
+    step("long tests", 300, |sh| nextest(sh, &["-E", &long_tests()])),
     step("guest", 300, |sh| {
         packages::bring_if_possible()?;
         nextest(sh, &["--profile", "guest"])
