@@ -303,7 +303,8 @@ fn agrees(survey: &Survey, expected: [(u64, u64); 3]) {
     assert_eq!((write.1, trim.1), (fio_write.1, discarded.1), "{survey:?}");
     assert!(read.1 >= fio_read.1 && read.1 <= fio_read.1 + (4 << 20), "{read:?} {fio_read:?}");
     let latency = survey.latency.as_ref().expect("latencies are known");
-    assert!(latency.ios == survey.records, "of every I/O: {survey:?}");
+    // What the system reads of a device that was closed may be under way when the recording ends.
+    assert!((survey.records - 2..=survey.records).contains(&latency.ios), "of every I/O: {survey:?}");
     assert!(latency.depth_max > 1 && latency.depth_max <= 64, "{latency:?}");
     assert!(
         survey.applications.iter().any(|share| share.application.contains("fio")),
