@@ -174,7 +174,9 @@ pub(crate) fn write_times() -> anyhow::Result<()> {
     let read = |path: PathBuf| {
         std::fs::read_to_string(&path).with_context(|| format!("{}: run make test first", path.display()))
     };
-    let (steps, junit) = (read(times_file())?, read(target().join("nextest/default/junit.xml"))?);
+    // nextest keeps its reports here wherever cargo's target folder is.
+    let junit = root().join("target/nextest/default/junit.xml");
+    let (steps, junit) = (read(times_file())?, read(junit)?);
     let path = root().join(PAGE);
     let page = replaced(&read(path.clone())?, &times(&steps, &junit)?)?;
     std::fs::write(&path, page)?;
