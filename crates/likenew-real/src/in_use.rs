@@ -32,9 +32,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use self::overlaps::{Overlap, Overlaps};
+use self::overlaps::{Overlap, Overlaps, PASSING_PAUSE, PASSING_TRIES};
 use self::snapshot::{Beneath, Snapshot};
 use crate::block::{BlockDevice, DeviceNumber};
+use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
 use crate::hold::{HOLD_TRIES, try_until_free};
 use crate::mounts::{Backing, Mount, Store, backing_path};
@@ -77,19 +78,30 @@ pub(crate) fn is_only_way(path: &Path, device: u64, inode: u64) -> bool {
 
 /// Why these bytes must not be written, if they are in use: by whom, by which way, and what to do.
 pub(crate) fn use_of(target: &Target) -> Option<String> {
-    let snapshot = match Snapshot::now() {
-        Ok(snapshot) => snapshot,
-        Err(reason) => return Some(wording::unknown_use(&reason)),
-    };
-    let overlaps = Overlaps::find(&snapshot, target);
-    overlaps.structural_use().or_else(|| overlaps.program())
+    once_settled(target, |overlaps| overlaps.structural_use().or_else(|| overlaps.program()))
 }
 
 /// The same for what no program can have open, as it is held against all of them.
 pub(crate) fn use_by_system(target: &Target) -> Option<String> {
-    match Snapshot::now() {
-        Ok(snapshot) => Overlaps::find(&snapshot, target).structural_use(),
-        Err(reason) => Some(wording::unknown_use(&reason)),
+    once_settled(target, |overlaps| overlaps.structural_use())
+}
+
+/// Looks again for a moment where nothing is wrong but that a user cannot be found out: somebody may be attaching a loop device, or
+/// letting one go, whose file is unknown meanwhile.
+fn once_settled(target: &Target, answer: impl Fn(&Overlaps<'_>) -> Option<String>) -> Option<String> {
+    let clock = Monotonic::start();
+    let mut tries_left = PASSING_TRIES;
+    loop {
+        let snapshot = match Snapshot::now() {
+            Ok(snapshot) => snapshot,
+            Err(reason) => return Some(wording::unknown_use(&reason)),
+        };
+        let overlaps = Overlaps::find(&snapshot, target);
+        tries_left -= 1;
+        if tries_left == 0 || !overlaps.is_unsure() {
+            return answer(&overlaps);
+        }
+        clock.rest(clock.now() + PASSING_PAUSE);
     }
 }
 

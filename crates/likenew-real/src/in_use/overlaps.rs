@@ -12,11 +12,11 @@ use crate::mounts::{Store, UnknownBacking};
 use crate::openers::{Access, opener_of};
 use crate::wording::consent as wording;
 
-/// How many times in a row another program must be seen with a device open before it counts as a user: the
+/// How many times in a row another program must be seen with a device open before it counts as a user, and a user be unknown: the
 /// system's own helpers open it for a moment. Chosen: with [`PASSING_PAUSE`], 0.2 s in all.
-const PASSING_TRIES: u32 = 20;
+pub(super) const PASSING_TRIES: u32 = 20;
 /// Time between two checks. Chosen: short beside what a user would notice.
-const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
+pub(super) const PASSING_PAUSE: Nanos = Nanos::from_millis(10);
 
 /// Major number of `/dev/mtdblockN`, whose minor number is that of the MTD device
 /// (Documentation/admin-guide/devices.txt of the Linux sources).
@@ -387,6 +387,11 @@ impl<'a> Overlaps<'a> {
             is_free.then_some((number, one))
         });
         devices.collect()
+    }
+
+    /// Whether all that is against it is that somebody cannot be found out.
+    pub(super) fn is_unsure(&self) -> bool {
+        self.uses.first().is_some_and(|one| one.rank == Rank::Unknown)
     }
 
     /// Who uses one of them, as far as the kernel's own lists show.
