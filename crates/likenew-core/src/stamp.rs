@@ -17,6 +17,8 @@ use crate::wording;
 pub const SECTOR: usize = 512;
 
 const WORDS: usize = SECTOR / size_of::<u64>();
+/// Words of a sector that say what it is.
+const HEAD: usize = 5;
 /// The last digit is the version of the format.
 const MAGIC: u64 = u64::from_le_bytes(*b"LIKENEW1");
 /// 2⁶⁴ over the golden ratio: the increment of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
@@ -63,8 +65,12 @@ impl Stamp {
             #[inline(always)]
             || {
                 for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
-                    let words = self.words(base, at);
-                    for (bytes, word) in sector.as_chunks_mut::<8>().0.iter_mut().zip(words) {
+                    let seed = seed(base, at);
+                    let words = sector.as_chunks_mut::<8>().0;
+                    for (bytes, step) in words.iter_mut().zip(&STEPS) {
+                        *bytes = body(seed, *step).to_le_bytes();
+                    }
+                    for (bytes, word) in words.iter_mut().zip(self.head(at, seed)) {
                         *bytes = word.to_le_bytes();
                     }
                 }
@@ -85,10 +91,7 @@ impl Stamp {
             || {
                 let mut different = 0;
                 for (at, sector) in (address..).step_by(SECTOR).zip(sectors) {
-                    let words = self.words(base, at);
-                    for (bytes, word) in sector.as_chunks::<8>().0.iter().zip(words) {
-                        different |= u64::from_le_bytes(*bytes) ^ word;
-                    }
+                    self.compare(base, at, sector, |bits| different |= bits);
                 }
                 different == 0
             },
@@ -97,9 +100,22 @@ impl Stamp {
 
     /// Bits of a sector that differ from those that belong at `address`.
     pub fn different_bits(self, address: u64, sector: &[u8; SECTOR]) -> u32 {
-        let words = self.words(self.base(), address);
-        let of = sector.as_chunks::<8>().0.iter().zip(words);
-        of.map(|(bytes, word)| (u64::from_le_bytes(*bytes) ^ word).count_ones()).sum()
+        let mut count = 0;
+        self.compare(self.base(), address, sector, |bits| count += bits.count_ones());
+        count
+    }
+
+    /// Calls `found` for each word of the sector, with the bits that differ from what belongs at `address`.
+    #[inline(always)]
+    fn compare(self, base: u64, address: u64, sector: &[u8; SECTOR], mut found: impl FnMut(u64)) {
+        let seed = seed(base, address);
+        let (head, rest) = sector.as_chunks::<8>().0.split_at(HEAD);
+        for (bytes, word) in head.iter().zip(self.head(address, seed)) {
+            found(u64::from_le_bytes(*bytes) ^ word);
+        }
+        for (bytes, step) in rest.iter().zip(&STEPS[HEAD..]) {
+            found(u64::from_le_bytes(*bytes) ^ body(seed, *step));
+        }
     }
 
     /// What all sectors of one pass have in common.
@@ -107,24 +123,10 @@ impl Stamp {
         mix(mix(self.key ^ MAGIC).wrapping_add(u64::from(self.pass)))
     }
 
-    /// One sector. The words after its head are a xorshift (Marsaglia, "Xorshift RNGs", Journal of Statistical Software
-    /// 8(14), 2003, triple 13, 7, 17) of as many different numbers, which the compiler does in the widest registers.
+    /// The first words of a sector.
     #[inline(always)]
-    fn words(self, base: u64, address: u64) -> [u64; WORDS] {
-        let seed = mix(base ^ address);
-        let mut words = STEPS;
-        for word in &mut words {
-            *word = word.wrapping_add(seed);
-            *word ^= *word << 13;
-            *word ^= *word >> 7;
-            *word ^= *word << 17;
-        }
-        words[0] = MAGIC;
-        words[1] = address;
-        words[2] = self.key;
-        words[3] = u64::from(self.pass);
-        words[4] = seed;
-        words
+    fn head(self, address: u64, seed: u64) -> [u64; HEAD] {
+        [MAGIC, address, self.key, u64::from(self.pass), seed]
     }
 }
 
@@ -135,8 +137,24 @@ impl Label {
         let word = |index: usize| u64::from_le_bytes(words[index]);
         let stamp = Stamp { key: word(2), pass: u32::try_from(word(3)).ok()? };
         let address = word(1);
-        (word(0) == MAGIC && word(4) == mix(stamp.base() ^ address)).then_some(Self { address, stamp })
+        (word(0) == MAGIC && word(4) == seed(stamp.base(), address)).then_some(Self { address, stamp })
     }
+}
+
+/// What one sector is made of; also the checksum of its head.
+#[inline(always)]
+fn seed(base: u64, address: u64) -> u64 {
+    mix(base ^ address)
+}
+
+/// A word after the head: a xorshift (Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003, triple 13, 7, 17)
+/// of as many different numbers, which the compiler does in the widest registers.
+#[inline(always)]
+fn body(seed: u64, step: u64) -> u64 {
+    let mut word = seed.wrapping_add(step);
+    word ^= word << 13;
+    word ^= word >> 7;
+    word ^ (word << 17)
 }
 
 /// The finalizer of SplitMix64: every bit of the input affects every bit of the result, and no two inputs

@@ -300,8 +300,10 @@ impl Target for SimLane<'_> {
             if self.drive.device.device().brings_bytes(io) {
                 let buffer = room(&mut self.buffers[io.slot.index()], self.length_max);
                 let data = self.drive.data(io.slot);
-                data.clear();
-                data.extend_from_slice(&buffer[..io.length as usize]);
+                data.resize(io.length as usize, 0);
+                if io.op == Op::Write {
+                    data.copy_from_slice(&buffer[..io.length as usize]);
+                }
             }
             self.drive.accept(io);
         }
@@ -352,7 +354,7 @@ impl Drop for SimLane<'_> {
 /// A slot's buffer, which exists from its first use on.
 fn room(buffer: &mut Vec<u8>, length: usize) -> &mut [u8] {
     if buffer.is_empty() {
-        buffer.resize(length, 0);
+        *buffer = vec![0; length];
     }
     buffer
 }
