@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use tempfile::TempDir;
 use xshell::{Shell, cmd};
 
@@ -32,7 +33,7 @@ pub(crate) struct Options {
     /// The binary that is tried [default: built as packages hold it]
     #[arg(long)]
     binary: Option<PathBuf>,
-    /// Folder that keeps what each run said
+    /// Folder that keeps what each run said; a drive whose run is in it is not tried again
     #[arg(long)]
     keep: Option<PathBuf>,
 }
@@ -87,7 +88,7 @@ fn pairs() -> impl Iterator<Item = Pair> {
 }
 
 /// What happened to a drive.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Outcome {
     /// By fio, in bytes a second, before and after.
     before: f64,
@@ -96,6 +97,16 @@ struct Outcome {
     causes: Vec<String>,
     /// Steps that were run.
     steps: usize,
+}
+
+/// A run as it is kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    /// The pair, as it is printed.
+    pair: String,
+    outcome: Outcome,
+    check: Value,
+    recondition: Value,
 }
 
 /// Prints how many drives are as fast as new afterwards, and what was said of them.
@@ -112,7 +123,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let all = on_threads(options.threads, &pairs, |(number, pair)| {
         let run = |state: &str| {
             let keep = options.keep.as_ref().map(|folder| folder.join(format!("{number}-{state}.json")));
-            let outcome = pair.run(&binary, state, keep.as_deref())?;
+            let outcome = match keep.as_deref().map(|path| pair.kept(path)).transpose()?.flatten() {
+                Some(outcome) => outcome,
+                None => pair.run(&binary, state, keep.as_deref())?,
+            };
             println!("{pair}, {state}: {}", line(&outcome));
             anyhow::Ok(outcome)
         };
@@ -156,13 +170,24 @@ fn report(all: &[(Outcome, Outcome)]) -> String {
 }
 
 impl Pair {
+    /// What was kept of this pair, if anything was.
+    fn kept(&self, path: &Path) -> anyhow::Result<Option<Outcome>> {
+        if !path.exists() {
+            return Ok(None);
+        }
+        let kept: Kept = serde_json::from_str(&std::fs::read_to_string(path)?)
+            .with_context(|| format!("{} holds no run", path.display()))?;
+        ensure!(kept.pair == self.to_string(), "{} holds {}, not {self}", path.display(), kept.pair);
+        Ok(Some(kept.outcome))
+    }
+
     fn run(&self, binary: &Path, state: &str, keep: Option<&Path>) -> anyhow::Result<Outcome> {
         let mount = || Mounted::begin(binary, &format!("sim:{}?state={state}", self.drive), self.file_system);
         let company = |mounted: &Mounted| self.is_busy.then(|| Company::begin(&mounted.point)).transpose();
         // Of another drive of the same kind, as a check restores a part of what it writes.
         let checked = mount()?;
         let beside_check = company(&checked)?;
-        let diagnosis = checked.ask(binary, "check")?;
+        let check = checked.ask(binary, "check")?;
         drop(beside_check);
         drop(checked);
         let mounted = mount()?;
@@ -170,19 +195,24 @@ impl Pair {
         std::thread::sleep(REST);
         let before = mounted.fio_bytes_per_s()?;
         let beside = company(&mounted)?;
-        let document = mounted.ask(binary, "recondition")?;
+        let recondition = mounted.ask(binary, "recondition")?;
         drop(beside);
-        if let Some(path) = keep {
-            std::fs::write(path, serde_json::to_string(&json!([diagnosis, document]))?)?;
-        }
         std::thread::sleep(REST);
-        Ok(Outcome {
+        let outcome = Outcome {
             before,
             after: mounted.fio_bytes_per_s()?,
-            summary: document["summary"].as_str().context("no summary")?.to_owned(),
-            causes: causes(&diagnosis)?,
-            steps: document["tables"]["steps"].as_array().map_or(0, Vec::len),
-        })
+            summary: recondition["summary"].as_str().context("no summary")?.to_owned(),
+            causes: causes(&check)?,
+            steps: recondition["tables"]["steps"].as_array().map_or(0, Vec::len),
+        };
+        if let Some(path) = keep {
+            let kept = Kept { pair: self.to_string(), outcome: outcome.clone(), check, recondition };
+            // Renamed when it is whole: a run that was ended leaves none that looks like one.
+            let beside = path.with_extension("part");
+            std::fs::write(&beside, serde_json::to_string(&kept)?)?;
+            std::fs::rename(&beside, path)?;
+        }
+        Ok(outcome)
     }
 }
 
