@@ -111,7 +111,8 @@ pub fn proc_users(parts: &[Vec<u8>]) -> bool {
     let _ = openers::parent_of(process);
     let Ok(locked) = memory_file(b"") else { return false };
     let _ = process_of(&File::from(locked), locks);
-    swaps > 0 && maps > 0 && openers::is_for_writing(descriptor)
+    let _ = openers::fuse_connection(descriptor);
+    swaps > 0 && maps > 0 && openers::purpose(descriptor).is_some()
 }
 
 /// The marker of a scratch folder.

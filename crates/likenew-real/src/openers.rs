@@ -45,22 +45,32 @@ pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program
     })
 }
 
-/// What the servers of FUSE file systems have open, which their files may be; none where no server can be seen. Their standard streams
-/// are no such files.
-pub(crate) fn stores_of_fuse_servers() -> Option<Vec<Store>> {
-    let is_open = |folder: &Path, path: &str| {
-        let target = Path::new(path);
-        descriptors(folder)
-            .any(|name| fs::read_link(folder.join("fd").join(name)).is_ok_and(|link| link == target))
+/// What the servers of a FUSE file system of this number have open, which its files may be; none where no server can be seen. Neither
+/// their standard streams are such files nor what they cannot read, as a log. Where the kernel does not say which file system a
+/// descriptor serves, all servers count.
+pub(crate) fn stores_of_fuse_servers(system: DeviceNumber) -> Option<Vec<Store>> {
+    let serves = |folder: &Path, descriptor: &str| {
+        fs::read_link(folder.join("fd").join(descriptor)).is_ok_and(|link| link == Path::new("/dev/fuse"))
+            && fs::read_to_string(folder.join("fdinfo").join(descriptor))
+                .is_ok_and(|text| fuse_connection(&text).is_none_or(|served| served == system.minor))
     };
     let tasks = other_processes().flat_map(|folder| tables(&folder));
-    let servers: Vec<PathBuf> = tasks.filter(|task| is_open(task, "/dev/fuse")).collect();
+    let servers: Vec<PathBuf> =
+        tasks.filter(|task| descriptors(task).any(|name| serves(task, &name))).collect();
     let stores = servers.iter().flat_map(|folder| {
-        let files = descriptors(folder).filter(|name| !["0", "1", "2"].contains(&&**name));
+        let files = descriptors(folder).filter(|name| {
+            !["0", "1", "2"].contains(&&**name) && opened_for(folder, name) != Some(WRITE_ONLY)
+        });
         files.filter_map(|name| store_of(&folder.join("fd").join(name))).collect::<Vec<_>>()
     });
     let stores = stores.collect();
     (!servers.is_empty()).then_some(stores)
+}
+
+/// The line `fuse_connection:` of the `fdinfo` of a descriptor of /dev/fuse: the minor number of the file system that is served by it
+/// (`fuse_dev_show_fdinfo` in fs/fuse/dev.c of the Linux sources).
+pub(crate) fn fuse_connection(text: &str) -> Option<u32> {
+    text.lines().find_map(|line| line.strip_prefix("fuse_connection:"))?.trim().parse().ok()
 }
 
 /// Mounts that other programs see and this one does not, each with a program that sees it.
@@ -178,19 +188,23 @@ fn store_of(link: &Path) -> Option<Store> {
     }
 }
 
-/// The line `flags:` of its `fdinfo`, in octal; the lowest two bits say what it was opened for (open(2)). One
-/// without that line, that was not closed in the meantime, counts as open for writing.
+/// `O_WRONLY` (open(2)).
+const WRITE_ONLY: u32 = 1;
+
+/// Whether it was opened for writing. One of which that is not known, and that was not closed in the meantime, counts as such.
 fn writes(folder: &Path, descriptor: &str) -> bool {
-    let Ok(text) = fs::read(folder.join("fdinfo").join(descriptor)) else {
-        return folder.join("fd").join(descriptor).symlink_metadata().is_ok();
-    };
-    is_for_writing(&String::from_utf8_lossy(&text))
+    opened_for(folder, descriptor)
+        .map_or_else(|| folder.join("fd").join(descriptor).symlink_metadata().is_ok(), |purpose| purpose != 0)
 }
 
-pub(crate) fn is_for_writing(text: &str) -> bool {
-    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
-    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
-    flags.is_none_or(|flags| flags & 0o3 != 0)
+fn opened_for(folder: &Path, descriptor: &str) -> Option<u32> {
+    purpose(&fs::read_to_string(folder.join("fdinfo").join(descriptor)).ok()?)
+}
+
+/// What a descriptor was opened for: the lowest two bits of the line `flags:` of its `fdinfo`, in octal (open(2)).
+pub(crate) fn purpose(text: &str) -> Option<u32> {
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"))?;
+    u32::from_str_radix(flags.trim(), 8).ok().map(|flags| flags & 0o3)
 }
 
 /// Of each file or device that a program shares memory with and may write to: the addresses, as `maps` spells

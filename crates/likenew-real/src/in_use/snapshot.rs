@@ -268,7 +268,7 @@ impl Beneath {
                 _ => Self::Unknown { kind: mount.kind },
             },
             Some(mount) if mount.kind == "fuse" || mount.kind.starts_with("fuse.") => {
-                stores_of_fuse_servers().map_or(Self::Unknown { kind: mount.kind }, Self::Stores)
+                stores_of_fuse_servers(mount.device).map_or(Self::Unknown { kind: mount.kind }, Self::Stores)
             }
             Some(mount) => Self::Unknown { kind: mount.kind },
             None => Self::Unknown { kind: "hidden".to_owned() },

@@ -364,6 +364,33 @@ fn bytes_that_another_file_system_shows_are_refused() {
 }
 
 #[test]
+fn a_file_that_two_servers_have_open_does_not_make_their_files_one() {
+    let place = disk_folder();
+    let log = place.path().join("log");
+    File::create_new(&log).unwrap();
+    let shown = ["used", "asked"].map(|name| {
+        let plain = place.path().join(format!("{name} plain"));
+        fs::create_dir(&plain).unwrap();
+        File::create_new(plain.join("x")).unwrap().set_len(32 << 20).unwrap();
+        let inheriting = format!("exec bindfs \"$0\" \"$1\" 3>>'{}'", log.display());
+        let shown = Shown::at(place.path(), name, "sh", &["-c", &inheriting, plain.to_str().unwrap()])?;
+        Some((plain, shown))
+    });
+    let [Some((plain, used)), Some((_, asked))] = shown else { return };
+    if run("sh", &["-c", "grep -qs fuse_connection: /proc/[0-9]*/fdinfo/*"]).is_none() {
+        return eprintln!("SKIPPED: this kernel does not say which file system a program serves");
+    }
+    let device = Loop::attach(&used.0.join("x")).unwrap();
+    run_when_free("mkfs.ext4", &["-q", "-F", device.0.to_str().unwrap()]).unwrap();
+    let _mounted = Mounted::mount(&[device.0.to_str().unwrap()]).unwrap();
+    drop(Consent::to_overwrite(&asked.0.join("x"), &agreement("x", &[])).unwrap());
+    for same in [used.0.join("x"), plain.join("x")] {
+        let text = refusal(Consent::to_overwrite(&same, &agreement("x", &["ext"])));
+        says(&text, &["is mounted at"]);
+    }
+}
+
+#[test]
 fn what_is_neither_device_nor_file_is_refused() {
     let place = disk_folder();
     for path in [place.path(), Path::new("/dev/null"), Path::new("/does/not/exist")] {
