@@ -165,18 +165,18 @@ for name in second fast volume virtual; do
     dd if=/bin/likenew of="/dev/$device" bs=1M count=12 2>/dev/null
 done
 sync
-step discard-nvme discard "/dev/$second" LN-NVME-TWO-ns2
-step discard-sata discard "/dev/$fast" LN-SATA-FAST dos,ext
-step discard-scsi discard "/dev/$volume" LN-VOLUME ext
-step discard-virtio discard "/dev/$virtual" LN-VIRTIO-BLK
+step discard-nvme discard "/dev/$second" LN-NVME-TWO-ns2 unknown
+step discard-sata discard "/dev/$fast" LN-SATA-FAST dos,ext,unknown
+step discard-scsi discard "/dev/$volume" LN-VOLUME ext,unknown
+step discard-virtio discard "/dev/$virtual" LN-VIRTIO-BLK unknown
 dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
 sync
-step format format "/dev/$second" LN-NVME-TWO-ns2
-step format-key format-key "/dev/$second" LN-NVME-TWO-ns2
+step format format "/dev/$second" LN-NVME-TWO-ns2 unknown
+step format-key format-key "/dev/$second" LN-NVME-TWO-ns2 unknown
 
 dd if=/bin/likenew of="/dev/$second" bs=1M count=12 2>/dev/null
 sync
-keep formatted recondition "/dev/$second" --step format --consent LN-NVME-TWO-ns2 --bytes 32MiB --idle 1s --json -
+keep formatted recondition "/dev/$second" --step format --consent LN-NVME-TWO-ns2 --destroy unknown --bytes 32MiB --idle 1s --json -
 
 dmesg >/out/dmesg
 tar -c -C /out . >/dev/vport0p1 2>/dev/null || tar -c -C /out . >"$(ls /dev/vport*p1 | head -n 1)"
