@@ -46,13 +46,15 @@ pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program
 }
 
 /// What the servers of a FUSE file system of this number have open, which its files may be; none where no server can be seen. Neither
-/// their standard streams are such files nor what they cannot read, as a log. Where the kernel does not say which file system a
-/// descriptor serves, all servers count.
+/// their standard streams are such files nor what they cannot read, as a log. Where it cannot be read which file system a
+/// descriptor serves, its server counts.
 pub(crate) fn stores_of_fuse_servers(system: DeviceNumber) -> Option<Vec<Store>> {
     let serves = |folder: &Path, descriptor: &str| {
         fs::read_link(folder.join("fd").join(descriptor)).is_ok_and(|link| link == Path::new("/dev/fuse"))
             && fs::read_to_string(folder.join("fdinfo").join(descriptor))
-                .is_ok_and(|text| fuse_connection(&text).is_none_or(|served| served == system.minor))
+                .ok()
+                .and_then(|text| fuse_connection(&text))
+                .is_none_or(|served| served == system.minor)
     };
     let tasks = other_processes().flat_map(|folder| tables(&folder));
     let servers: Vec<PathBuf> =
