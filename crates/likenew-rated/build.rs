@@ -21,7 +21,8 @@ fn main() {
     println!("cargo::rerun-if-changed={}", folder.display());
     let files = fs::read_dir(&folder).expect("the rated figures are part of the source");
     let paths = files.map(|file| file.expect("the folder can be listed").path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|of| of == "toml")).collect();
+    let mut paths: Vec<_> =
+        paths.filter(|path| path.extension().is_some_and(|extension| extension == "toml")).collect();
     paths.sort();
     let texts: Vec<(String, String)> = paths
         .iter()

@@ -59,7 +59,7 @@ pub(crate) fn files(folders: &[PathBuf], ending: &str) -> Vec<PathBuf> {
         })
         .filter_map(Result::ok)
         .map(walkdir::DirEntry::into_path)
-        .filter(|path| path.extension().is_some_and(|found| found == ending))
+        .filter(|path| path.extension().is_some_and(|extension| extension == ending))
         .collect();
     files.sort();
     files

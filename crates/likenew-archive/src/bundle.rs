@@ -189,7 +189,7 @@ fn file_names(folder: &Path) -> Result<Vec<String>, ArchiveError> {
 fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u8> {
     let serials = record.observations.iter().flat_map(|observation| match &observation.result {
         ProbeResult::Facts(facts) => {
-            facts.drives.iter().filter_map(|of| of.identity.serial.value()).collect()
+            facts.drives.iter().filter_map(|drive| drive.identity.serial.value()).collect()
         }
         _ => Vec::new(),
     });

@@ -170,7 +170,9 @@ pub fn keys_by_place<'a>(
 fn layer_name(layer: &Layer, facts: &Facts) -> Option<String> {
     let what = match layer.kind {
         kind if kind.is_bottom() => return None,
-        LayerKind::FileSystem => facts.file_system.as_ref().and_then(|of| of.kind.value().cloned()),
+        LayerKind::FileSystem => {
+            facts.file_system.as_ref().and_then(|file_system| file_system.kind.value().cloned())
+        }
         LayerKind::Partition => layer.start_bytes.value().map(u64::to_string),
         _ => layer.label.value().cloned(),
     };
@@ -279,7 +281,7 @@ mod tests {
             of(&[file_system.clone(), looped("/a.img"), file_system.clone(), first.clone(), disk.clone()]),
             of(&[file_system.clone(), looped("/b.img"), file_system.clone(), first, disk.clone()]),
         ];
-        let keys: BTreeSet<String> = targets.iter().map(|of| key(of, &[])).collect();
+        let keys: BTreeSet<String> = targets.iter().map(|target| key(target, &[])).collect();
         assert_eq!(keys.len(), targets.len());
         // The kernel numbers disks anew at each start.
         let renamed = of(&[file_system, partition("sdb2", 1 << 30), Layer { name: "sdb".into(), ..disk }]);

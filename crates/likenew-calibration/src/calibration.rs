@@ -85,7 +85,7 @@ pub struct Calibration {
 pub const CONFIDENCE: f64 = 0.9;
 /// Half of the widest interval of a value that is determined, as a logarithm: a tenth.
 const DETERMINED: f64 = 0.095;
-/// A standard deviation of this share of the prior's still says much more than the prior did.
+/// A value is rough, and no worse, while its standard deviation is at most this share of the prior's.
 const ROUGH: f64 = 0.6;
 /// Fewest degrees of freedom that an interval is made with.
 const FREEDOM_MIN: f64 = 3.0;
@@ -254,10 +254,13 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
 }
 
 fn standing(has_influence: bool, half: f64, deviation: f64) -> Standing {
-    match () {
-        () if !has_influence => Standing::Undetermined,
-        () if half <= DETERMINED => Standing::Determined,
-        () if deviation <= ROUGH * PRIOR_SD => Standing::Rough,
-        () => Standing::Combined,
+    if !has_influence {
+        Standing::Undetermined
+    } else if half <= DETERMINED {
+        Standing::Determined
+    } else if deviation <= ROUGH * PRIOR_SD {
+        Standing::Rough
+    } else {
+        Standing::Combined
     }
 }

@@ -171,7 +171,7 @@ mod tests {
         let (tests, mut residuals) = drawn(300, 3, 0.02, 0.1);
         let noise = Noise { kind: MetricKind::Rate, passes: 0.02, model: 0.1, tests: 300 };
         tests[0].whiten(&noise, &mut residuals);
-        let square = residuals.iter().map(|of| of * of).sum::<f64>() / 900.0;
+        let square = residuals.iter().map(|residual| residual * residual).sum::<f64>() / 900.0;
         let neighbors = residuals.chunks(3).map(|of| of[0] * of[1]).sum::<f64>() / 300.0;
         assert!((square - 1.0).abs() < 0.1 && neighbors.abs() < 0.15, "{square} {neighbors}");
     }

@@ -247,8 +247,9 @@ impl Planes {
                 .map(|((by, center), width)| (by - center) / width)
                 .collect()
         };
-        let weight = |away: &[f64]| {
-            let square = away.iter().map(|of| of * of).sum::<f64>() / parameters.max(1) as f64;
+        let weight = |distances: &[f64]| {
+            let square =
+                distances.iter().map(|distance| distance * distance).sum::<f64>() / parameters.max(1) as f64;
             (-(square - 1.0).max(0.0)).exp()
         };
         let places: Vec<(Vec<f64>, f64, &Attempt)> = tried
@@ -307,7 +308,7 @@ impl Planes {
 
 /// What each error counts for: far ones little.
 fn student_weights(whitened: &[f64]) -> Vec<f64> {
-    whitened.iter().map(|of| (STUDENT + 1.0) / (STUDENT + of * of)).collect()
+    whitened.iter().map(|residual| (STUDENT + 1.0) / (STUDENT + residual * residual)).collect()
 }
 
 /// The least-squares problem around a candidate.
@@ -332,7 +333,7 @@ impl Linear {
                 linear.weights.iter().zip(&rough).map(|(weight, factor)| weight * factor * factor).collect();
             errors = tests
                 .iter()
-                .map(|of| of.estimate(&planes.residuals, &weights, linear.fitted_to(of)))
+                .map(|test| test.estimate(&planes.residuals, &weights, linear.fitted_to(test)))
                 .collect();
             linear = Self::new(tests, &errors, planes, center.len());
         }

@@ -108,7 +108,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
     // Once with all facts missing, and once with those that are known.
     for facts in [&facts, site.facts.unwrap_or(&facts)] {
         let site = Site { facts: Some(facts), ..*site };
-        let site = if site.facts.is_some_and(|of| of.stack.is_empty()) {
+        let site = if site.facts.is_some_and(|facts| facts.stack.is_empty()) {
             Site { facts: None, ..site }
         } else {
             site

@@ -172,10 +172,8 @@ fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
     let changed = SkippedRange { bytes: 0, reason: wording::FORMAT_CHANGED.into() };
     let skips = if formatted.is_as_before { Vec::new() } else { vec![changed] };
     // Addresses of a drive of another size do not compare.
-    let read_back = match formatted.is_as_before {
-        true => Some(before.compare(&Samples::read(consent, SAMPLES)?)),
-        false => None,
-    };
+    let read_back =
+        if formatted.is_as_before { Some(before.compare(&Samples::read(consent, SAMPLES)?)) } else { None };
     Ok(FixReport { bytes: plan.bytes, skips, read_back, ..FixReport::default() })
 }
 

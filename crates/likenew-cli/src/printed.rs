@@ -46,7 +46,7 @@ impl PrintedFacts {
                 reported.unread.retain(|name| *name != of.name);
             }
             // What was printed last counts.
-            measured.retain(|known| found.iter().all(|of| of.metric != known.metric));
+            measured.retain(|known| found.iter().all(|metric| metric.metric != known.metric));
             measured.extend(found);
         }
         let is_any = facts.reported.as_ref().is_some_and(|reported| !reported.sources.is_empty());
@@ -70,7 +70,7 @@ pub(crate) fn texts(paths: &[PathBuf]) -> Result<Vec<PrintedText>> {
             texts.push(PrintedText { name: display_name(path), text: read_text(path, input::OUTPUT)? });
         }
     }
-    if texts.iter().map(|of| of.text.len()).sum::<usize>() > BYTES_MAX {
+    if texts.iter().map(|text| text.text.len()).sum::<usize>() > BYTES_MAX {
         return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
     }
     Ok(texts)
@@ -112,10 +112,8 @@ fn add_folder(folder: &Path, depth: usize, texts: &mut Vec<PrintedText>) -> Resu
 /// A file as the text that a program printed, unpacked.
 pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
     let text = || {
-        let stream: Box<dyn Read + Send> = match path == Path::new("-") {
-            true => Box::new(io::stdin()),
-            false => Box::new(input::open(path, kind)?),
-        };
+        let stream: Box<dyn Read + Send> =
+            if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(input::open(path, kind)?) };
         pasted::text(input::read_stream(likenew_trace::decompress(stream)?.0, kind)?, kind)
     };
     text().map_err(|error: InputError| Failure::unreadable(&display_name(path), error))
@@ -132,7 +130,7 @@ fn speeds(of: &PrintedText) -> Vec<MeasuredOption> {
     }
     let mut speeds: Vec<MeasuredOption> = Vec::new();
     for test in imported.segments.iter().filter_map(speed) {
-        match speeds.iter_mut().find(|of| of.metric == test.metric) {
+        match speeds.iter_mut().find(|speed| speed.metric == test.metric) {
             // Of several tests of one kind the fastest shows what the drive can do.
             Some(known) => known.per_s = known.per_s.max(test.per_s),
             None => speeds.push(test),

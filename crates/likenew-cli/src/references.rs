@@ -178,7 +178,8 @@ fn add_other_drive(
         let model = simulation.model(read_file)?;
         let is_reported = |drive: &&DriveModel| {
             let reported = model.reported_models.as_ref();
-            reported.is_some_and(|of| of.is(model.capacity_bytes, &drive.model, drive.capacity_bytes))
+            reported
+                .is_some_and(|reported| reported.is(model.capacity_bytes, &drive.model, drive.capacity_bytes))
         };
         if drive.filter(is_reported).is_none() {
             simulated_model(&model).check(drive).map_err(|reason| refused(&reason))?;
@@ -187,7 +188,7 @@ fn add_other_drive(
             context: wording::on_simulated_drive(&simulation.text),
             simulation,
             origin: Origin::SimulatedModel,
-            is_in_a_file_system: drive.is_some_and(|of| of.file_system.is_some()),
+            is_in_a_file_system: drive.is_some_and(|drive| drive.file_system.is_some()),
         }));
     }
     let file = BaselineFile::read(&text).map_err(|reason| refused(&reason))?;
@@ -257,7 +258,7 @@ pub(crate) fn find_in_catalog(facts: &Facts) -> Option<CatalogDrive> {
 /// In whole percents, because the simulated baseline is part of the plan and must stay the same. A device whose fill is unknown
 /// counts as full, so that no read goes to a blank address.
 fn used_share(facts: &Facts, capacity_bytes: u64) -> f64 {
-    let used = facts.file_system.as_ref().and_then(|of| of.used_bytes.get());
+    let used = facts.file_system.as_ref().and_then(|file_system| file_system.used_bytes.get());
     let share = used.map_or(1.0, |used| used as f64 / capacity_bytes as f64);
     (share.clamp(0.0, 1.0) * 100.0).round() / 100.0
 }
@@ -312,7 +313,7 @@ fn find_baseline(
         .iter()
         .filter_map(|record| Some((&record.header.machine.started_at, answers(record, check)?)));
     let (dates, checks): (Vec<&String>, Vec<CheckMetrics>) = known.unzip();
-    let is_virtual = signature.is_some_and(|of| of.is_virtual);
+    let is_virtual = signature.is_some_and(|signature| signature.is_virtual);
     Ok(dates.first().map(|first| SavedBaseline {
         started_at: (*first).clone(),
         references: CheckHistory { checks, is_virtual }.references(),
@@ -337,7 +338,9 @@ fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
     let runs = Archive::new(root).list().unwrap_or_default();
     let candidates: Vec<(PathBuf, DriveSignature)> = runs
         .into_iter()
-        .filter_map(|run| Some((run.header.ok().filter(|of| of.plan.procedure == "check")?, run.path)))
+        .filter_map(|run| {
+            Some((run.header.ok().filter(|header| header.plan.procedure == "check")?, run.path))
+        })
         .filter_map(|(header, path)| {
             let of = DriveSignature::read(&path, &header.machine).ok()??;
             Some((path, of))

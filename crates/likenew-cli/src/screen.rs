@@ -73,10 +73,8 @@ impl Screen {
 
     /// Waits for an event, at most `most`.
     pub(crate) fn wait(&self, most: Nanos) -> anyhow::Result<InputEvent> {
-        let heard = event::poll(Duration::from_nanos(most.0)).and_then(|is_there| match is_there {
-            true => event::read().map(Some),
-            false => Ok(None),
-        });
+        let heard = event::poll(Duration::from_nanos(most.0))
+            .and_then(|is_there| if is_there { event::read().map(Some) } else { Ok(None) });
         Ok(match heard.context(wording::COULD_NOT_READ_KEYS)? {
             Some(Event::Key(key)) if key.kind != KeyEventKind::Release => input_event(key),
             Some(_) => InputEvent::Changed,

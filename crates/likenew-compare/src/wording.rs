@@ -129,7 +129,7 @@ pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedR
         return cells;
     }
     let cell = |of: &SpeedRatio| format!("{}, {}", other(of), difference(of));
-    cells.extend(ratios.iter().map(|of| of.map_or_else(|| MISSING.to_owned(), cell)));
+    cells.extend(ratios.iter().map(|ratio| ratio.map_or_else(|| MISSING.to_owned(), cell)));
     cells
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
         _ => {}
     }
     let named: Vec<String> =
-        clear.iter().take(NAMED_MAX).map(|of| format!("{} {}", of.name, change(of.ratio))).collect();
+        clear.iter().take(NAMED_MAX).map(|speed| format!("{} {}", speed.name, change(speed.ratio))).collect();
     let mut parts = vec![named.join(", ")];
     let rest = &clear[named.len()..];
     let slower = rest.iter().filter(|ratio| ratio.difference() == Difference::Slower).count();

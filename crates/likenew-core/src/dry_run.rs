@@ -228,9 +228,10 @@ impl Cost {
         let depth = f64::from(workload.lanes) * f64::from(workload.depth().max(1));
         let seeks = rotates
             && workload.streams.iter().any(|stream| !matches!(stream.pattern, AccessPattern::Sequential(_)));
-        let access_ns = match seeks {
-            true => ACCESS_ROTATING_NS / (1.0 + GAIN_PER_DOUBLING * depth.log2()),
-            false => ACCESS_NS / depth,
+        let access_ns = if seeks {
+            ACCESS_ROTATING_NS / (1.0 + GAIN_PER_DOUBLING * depth.log2())
+        } else {
+            ACCESS_NS / depth
         };
         let flush_ns = if rotates { FLUSH_ROTATING_NS } else { FLUSH_NS };
         let flushes: f64 = parts().map(|(stream, share)| share * flushes_per_io(stream)).sum();

@@ -191,15 +191,17 @@ pub fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, kind: Kind) -> R
 }
 
 fn check_type(actual: FileType, kind: Kind) -> Result<(), InputError> {
-    let actual = match () {
-        () if actual.is_file() => return Ok(()),
-        () if actual.is_dir() => "a folder",
-        () if actual.is_fifo() => "a pipe",
-        () if actual.is_char_device() || actual.is_block_device() => "a device",
-        () if actual.is_socket() => "a socket",
-        () if actual.is_symlink() => "a link",
-        () => "something else",
-    };
+    if actual.is_file() {
+        return Ok(());
+    }
+    let names = [
+        (actual.is_dir(), "a folder"),
+        (actual.is_fifo(), "a pipe"),
+        (actual.is_char_device() || actual.is_block_device(), "a device"),
+        (actual.is_socket(), "a socket"),
+        (actual.is_symlink(), "a link"),
+    ];
+    let actual = names.into_iter().find(|(is_it, _)| *is_it).map_or("something else", |(_, name)| name);
     Err(InputError::NotAFile { actual, kind })
 }
 

@@ -195,7 +195,11 @@ pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment])
     all(wording::WORKLOADS_LATENCIES, SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
     all(wording::WORKLOADS_TIME, SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
     let device_counters = segments.iter().filter_map(|segment| segment.device_counters);
-    all(wording::DEVICE_COUNTS_ALL, AMOUNT_MAX, device_counters.map(|of| of.bytes_read + of.bytes_written))
+    all(
+        wording::DEVICE_COUNTS_ALL,
+        AMOUNT_MAX,
+        device_counters.map(|device_counters| device_counters.bytes_read + device_counters.bytes_written),
+    )
 }
 
 #[cfg(test)]

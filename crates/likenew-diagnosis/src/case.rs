@@ -73,8 +73,12 @@ impl<'a> Case<'a> {
             let all = self
                 .references
                 .iter()
-                .filter(move |of| of.metric == metric && (of.origin == Origin::Baseline) == is_first)
-                .filter(|of| of.origin != Origin::Class || is_certainly_below(measured, of));
+                .filter(move |reference| {
+                    reference.metric == metric && (reference.origin == Origin::Baseline) == is_first
+                })
+                .filter(|reference| {
+                    reference.origin != Origin::Class || is_certainly_below(measured, reference)
+                });
             all.min_by_key(|reference| reference.origin)
         };
         let least = |of: &Reference| of.value * of.share_least();
@@ -241,7 +245,7 @@ impl<'a> Case<'a> {
     pub fn symptoms(&self) -> Vec<Symptom> {
         let measurements = self.measurements;
         let is = |measurement: Option<Measured>, threshold: f64| {
-            measurement.is_some_and(|of| of.chance_above(threshold) >= SURE)
+            measurement.is_some_and(|measurement| measurement.chance_above(threshold) >= SURE)
         };
         let shows = |indicator: Indicator, threshold: f64| is(self.beyond_normal(indicator), threshold);
         let mut found: Vec<Symptom> = Metric::ALL

@@ -103,7 +103,8 @@ impl ScoredCause {
 
     /// Whether facts and this symptom alone speak for it. What slows down writes shows in them, and not in stalls alone.
     fn is_typical(&self, symptom: Symptom) -> bool {
-        symptom != Symptom::Stalls || !self.cause.symptoms().any(|of| of == Symptom::RewrittenFaster)
+        symptom != Symptom::Stalls
+            || !self.cause.symptoms().any(|symptom| symptom == Symptom::RewrittenFaster)
     }
 
     /// The probability that it is at work. For a cause by design, facts alone are enough.

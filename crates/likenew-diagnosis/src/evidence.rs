@@ -366,8 +366,11 @@ mod tests {
     #[test]
     fn facts_alone_make_no_cause_of_slowness() {
         for cause in crate::ALL {
-            let facts: Vec<(&str, bool)> =
-                cause.evidence.iter().map(|of| (of.id, of.when_present > of.when_absent)).collect();
+            let facts: Vec<(&str, bool)> = cause
+                .evidence
+                .iter()
+                .map(|evidence| (evidence.id, evidence.when_present > evidence.when_absent))
+                .collect();
             let chance = log_odds(cause.name, &[], &facts).chance_at_work(false);
             assert!(chance < 0.9, "{}: {chance}", cause.name);
         }

@@ -149,9 +149,9 @@ fn disk() -> Target {
     target.measurements.access_ns = Some(add_measured(13e6));
     target.facts.drives[0].identity.rotation_rpm = fact(7200);
     target.facts.drives[0].identity.knows_trim = fact(false);
-    target
-        .references
-        .retain(|of| !matches!(of.metric, Metric::RandomRead | Metric::RandomReadQd32 | Metric::RandomWrite));
+    target.references.retain(|reference| {
+        !matches!(reference.metric, Metric::RandomRead | Metric::RandomReadQd32 | Metric::RandomWrite)
+    });
     target
 }
 
@@ -359,7 +359,7 @@ const BREAKS: &[Broken] = &[
 ];
 
 fn names(diagnosis: &Diagnosis) -> Vec<&'static str> {
-    diagnosis.causes.iter().map(|found| found.cause.name).collect()
+    diagnosis.causes.iter().map(|cause| cause.cause.name).collect()
 }
 
 #[test]
@@ -577,7 +577,7 @@ fn scattered_data_slows_down_sequential_reads_and_no_random_ones() {
             target.slower(metric, 2.0);
         }
         let diagnosis = target.diagnose();
-        let cause = diagnosis.causes.iter().find(|found| found.cause.name == "scattered_data");
+        let cause = diagnosis.causes.iter().find(|cause| cause.cause.name == "scattered_data");
         cause.expect("writes show it").explains.contains(&Symptom::Below(Metric::SequentialRead))
     };
     assert!(explained(Metric::SequentialRead));

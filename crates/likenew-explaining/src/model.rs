@@ -120,7 +120,7 @@ impl Model {
         results.add_tables(workload_plan, &mut findings);
         results.add_series(evidence, &mut findings);
         let steadiness = steadiness(workload_plan, evidence);
-        let is_steady = steadiness.as_ref().is_none_or(|of| of.is_steady);
+        let is_steady = steadiness.as_ref().is_none_or(|steadiness| steadiness.is_steady);
         findings.summary = with_problem(&refusals, results.summary(is_steady));
         findings.overview = results.overview(&refusals, &findings);
         let (problems, others): (Vec<Answer>, Vec<Answer>) =
@@ -128,7 +128,7 @@ impl Model {
         let doubted = |answer: Answer| if is_steady { answer } else { in_doubt(answer) };
         let answers = results.answers(region).into_iter().map(doubted);
         findings.answers = problems;
-        findings.answers.extend(answers.chain(others).chain(steadiness.map(|of| of.answer)));
+        findings.answers.extend(answers.chain(others).chain(steadiness.map(|steadiness| steadiness.answer)));
         self.add_actions(&mut findings.answers, is_steady, evidence);
         findings
     }
@@ -147,13 +147,12 @@ impl Model {
     fn more_points(&self, evidence: &Evidence) -> Action {
         let time = self.options.time_on(evidence);
         let is_limited = self.options.bytes.is_some() || self.options.time.is_some();
-        let (limits, bytes, time) = match is_limited {
-            true => (String::new(), None, None),
-            false => {
-                let (bytes, time) = (2 * self.options.bytes_on(evidence), Nanos(2 * time.0));
-                let limits = format!(" --bytes {} --time {}", exact_size(bytes), exact_duration(time));
-                (limits, Some(bytes), Some(time))
-            }
+        let (limits, bytes, time) = if is_limited {
+            (String::new(), None, None)
+        } else {
+            let (bytes, time) = (2 * self.options.bytes_on(evidence), Nanos(2 * time.0));
+            let limits = format!(" --bytes {} --time {}", exact_size(bytes), exact_duration(time));
+            (limits, Some(bytes), Some(time))
         };
         let again = ModelOptions { bytes, time, ..self.options.clone() };
         self.rerun(["more_points", wording::more_points()], &limits, again, evidence)
@@ -203,7 +202,7 @@ impl<'a> Results<'a> {
         let zones = zones(workload_plan);
         let curves = workload_plan.curves().into_iter();
         let curve_fits: Vec<CurveFit> = curves.map(|curve| curve_fit(workload_plan, &zones, curve)).collect();
-        let by_length = curve_fits.iter().filter(|of| !matches!(of.curve, Curve::Depth(_)));
+        let by_length = curve_fits.iter().filter(|curve_fit| !matches!(curve_fit.curve, Curve::Depth(_)));
         let mut specifications: Vec<Specification> =
             by_length.filter_map(|of| Specification::from_curve_fit(of, options)).collect();
         bound_clusters(&mut specifications);
@@ -211,12 +210,13 @@ impl<'a> Results<'a> {
     }
 
     fn of_random(&self, op: Op) -> Option<&Specification> {
-        self.specifications.iter().find(|of| of.curve == Curve::Random(op))
+        self.specifications.iter().find(|specification| specification.curve == Curve::Random(op))
     }
 
     fn answers(&self, region: &MeasuredRegion) -> Vec<Answer> {
         let random = [Op::Read, Op::Write].into_iter().filter_map(|op| self.of_random(op));
-        let mut answers: Vec<Answer> = random.map(|of| with_region(of.answer(), region)).collect();
+        let mut answers: Vec<Answer> =
+            random.map(|specification| with_region(specification.answer(), region)).collect();
         answers.extend(self.specifications.iter().filter_map(Specification::cluster_answer));
         answers.extend(self.zones.iter().filter_map(Zones::answer));
         answers.extend(burst::answer(&self.bursts, gain_by_depth(&self.curve_fits, Op::Write)));
@@ -231,11 +231,14 @@ impl<'a> Results<'a> {
 
     fn overview(&self, refusals: &[Answer], findings: &Findings) -> Overview {
         let error = |curve| {
-            let fit = self.curve_fits.iter().find(|of| of.curve == curve)?;
+            let fit = self.curve_fits.iter().find(|curve_fit| curve_fit.curve == curve)?;
             Some(fit.selected_fit()?.1.typical())
         };
-        let lines: Vec<OverviewLine> =
-            self.specifications.iter().map(|of| of.overview_line(error(of.curve))).collect();
+        let lines: Vec<OverviewLine> = self
+            .specifications
+            .iter()
+            .map(|specification| specification.overview_line(error(specification.curve)))
+            .collect();
         let remarks = refusals.iter().map(|answer| answer.id.clone());
         let remarks = remarks.chain(wording::REMARKS.map(str::to_owned)).collect();
         let series = ["read_by_length", "write_by_length"].into_iter();
@@ -289,7 +292,7 @@ fn curve_fit(workload_plan: &WorkloadPlan<'_>, zones: &[Zones], curve: Curve) ->
 
 /// Cluster bounds need the rate at which a cluster is read.
 fn bound_clusters(specifications: &mut [Specification]) {
-    let read = specifications.iter().position(|of| of.curve == Curve::Random(Op::Read));
+    let read = specifications.iter().position(|specification| specification.curve == Curve::Random(Op::Read));
     if let Some(index) = read {
         let (throughput, read) = (specifications[index].throughput, index);
         for (_, of) in specifications.iter_mut().enumerate().filter(|(index, _)| *index != read) {
@@ -300,7 +303,7 @@ fn bound_clusters(specifications: &mut [Specification]) {
 
 /// Throughput at the deepest queue over that at QD1.
 fn gain_by_depth(curve_fits: &[CurveFit], op: Op) -> Option<f64> {
-    let curve_fit = curve_fits.iter().find(|of| of.curve == Curve::Depth(op))?;
+    let curve_fit = curve_fits.iter().find(|curve_fit| curve_fit.curve == Curve::Depth(op))?;
     let (first, last) = (curve_fit.data_points.first()?, curve_fit.data_points.last()?);
     (last.point.depth > first.point.depth).then(|| first.ns / last.ns)
 }
@@ -333,8 +336,8 @@ struct Steadiness {
 
 /// How steady the drive was; `None` if there are too few points.
 fn steadiness(workload_plan: &WorkloadPlan<'_>, evidence: &Evidence) -> Option<Steadiness> {
-    let short = workload_plan.points.iter().filter(|of| !workload_plan.is_run(&of.point));
-    let spreads: Vec<f64> = short.filter_map(|of| of.spread()).collect();
+    let short = workload_plan.points.iter().filter(|point| !workload_plan.is_run(&point.point));
+    let spreads: Vec<f64> = short.filter_map(|point| point.spread()).collect();
     let (typical, worst) = (median(&spreads)?, maximum(&spreads)?);
     if spreads.len() < POINTS_MIN {
         return None;

@@ -574,9 +574,8 @@ fn sides(
     max: f64,
     refusal: impl Fn(f64) -> ExportError,
 ) -> Result<String, ExportError> {
-    let whole = |rate: f64| match (1.0..=max).contains(&rate.round()) {
-        true => Ok(rate.round() as u64),
-        false => Err(refusal(rate)),
+    let whole = |rate: f64| {
+        if (1.0..=max).contains(&rate.round()) { Ok(rate.round() as u64) } else { Err(refusal(rate)) }
     };
     Ok(match stream.op {
         Mix::Reads(percent) => {

@@ -200,7 +200,8 @@ fn disk_mark(text: &str) -> Figures {
         let queue = found.name("queue").map_or("", |queue| queue.as_str());
         let of = |wanted: &[&str]| {
             let mut all = QUEUE.captures_iter(queue);
-            all.find(|of| wanted.contains(&&of["name"])).and_then(|of| of["value"].parse::<u32>().ok())
+            all.find(|of| wanted.contains(&&of["name"]))
+                .and_then(|captures| captures["value"].parse::<u32>().ok())
         };
         let (depth, threads) = (of(&["Q", "QD"]).unwrap_or(1).max(1), of(&["T"]).unwrap_or(1).max(1));
         let size = found.name("size").and_then(|size| size.as_str().parse::<u32>().ok());

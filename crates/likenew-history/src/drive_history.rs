@@ -188,9 +188,9 @@ fn listed(drives: &[DriveHistory], count: usize, unknown: &[UnknownDrive], damag
         .collect();
     let unknown: Vec<Value> = unknown
         .iter()
-        .map(|of| {
-            json!({"archive": of.archive, "target": of.target, "last_check": of.last_check,
-                "last_check_at": of.last_check_at, "sentence": wording::unknown_drive(of)})
+        .map(|drive| {
+            json!({"archive": drive.archive, "target": drive.target, "last_check": drive.last_check,
+                "last_check_at": drive.last_check_at, "sentence": wording::unknown_drive(drive)})
         })
         .collect();
     json!({"schema": SCHEMA, "drives": drives, "count": count, "unknown_drives": unknown, "damaged": damaged})
@@ -270,7 +270,10 @@ fn metric(metric: &MetricHistory) -> Value {
 fn check(drive: &DriveHistory, at: usize) -> Value {
     let check = &drive.checks[at];
     let metrics = check.metrics.iter().map(|metric| {
-        let baseline = drive.metric(&metric.name).filter(|of| of.values[at].is_some()).map(|of| of.baseline);
+        let baseline = drive
+            .metric(&metric.name)
+            .filter(|metric| metric.values[at].is_some())
+            .map(|metric| metric.baseline);
         json!({
             "metric": metric.name,
             "unit": metric.unit,

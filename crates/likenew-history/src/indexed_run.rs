@@ -194,7 +194,7 @@ fn metrics(plan: &Plan, findings: &Findings) -> Vec<MetricValue> {
     let rows = findings.tables.iter().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
     rows.flat_map(|(table, row)| match check_metric(table, row, options.as_ref()) {
         Some(metric) => vec![metric],
-        None => with_interval(table, row),
+        None => interval_metrics(table, row),
     })
     .take(METRICS_MAX)
     .collect()
@@ -220,7 +220,7 @@ fn check_metric(table: &str, row: &Row, options: Option<&CheckOptions>) -> Optio
 }
 
 /// Every column of a row that has its interval in two more, `KEY_low` and `KEY_high`. Its name is the cells of text before it.
-fn with_interval(table: &str, row: &Row) -> Vec<MetricValue> {
+fn interval_metrics(table: &str, row: &Row) -> Vec<MetricValue> {
     let number = |key: &str| row.get(key).and_then(Value::as_f64);
     let keys: BTreeSet<&str> = row.keys().filter_map(|key| key.strip_suffix("_low")).collect();
     let columns = row.iter().filter(|(key, _)| keys.contains(key.as_str()));
@@ -300,15 +300,15 @@ mod tests {
         let bench =
             row(&json!({"test": "SEQ1M Q8T1", "op": "read", "bytes_per_s": 5.0, "bytes_per_s_low": 4.0,
             "bytes_per_s_high": 6.0, "iops": 3.0}));
-        let [metric] = &with_interval("results", &bench)[..] else { panic!() };
+        let [metric] = &interval_metrics("results", &bench)[..] else { panic!() };
         assert_eq!(
             (metric.name.as_str(), metric.unit.as_str()),
             ("SEQ1M Q8T1, read, bytes_per_s", "bytes/s")
         );
         let open = row(&json!({"test": "x", "iops": 3.0, "iops_low": null, "iops_high": null}));
-        assert_eq!(with_interval("results", &open), []);
+        assert_eq!(interval_metrics("results", &open), []);
         let aged =
             row(&json!({"test": "x", "unit": "points", "value": 3.0, "value_low": 2.0, "value_high": 4.0}));
-        assert_eq!(with_interval("intervals", &aged)[0].unit, "points");
+        assert_eq!(interval_metrics("intervals", &aged)[0].unit, "points");
     }
 }

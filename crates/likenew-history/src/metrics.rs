@@ -192,7 +192,7 @@ const HEALTH: [(&str, &str, Option<&str>, &str, f64); 6] = [
 fn of_health(fleet: &Fleet) -> impl Iterator<Item = Family> {
     HEALTH.into_iter().map(|(name, metric, unit, help, factor)| {
         each_drive(fleet, empty(metric, unit, help, DRIVE), |drive| {
-            let known = latest(drive)?.health.iter().find(|of| of.name == name)?;
+            let known = latest(drive)?.health.iter().find(|health| health.name == name)?;
             Some((Vec::new(), known.value * factor))
         })
     })

@@ -252,7 +252,7 @@ impl Age {
         spare_failing_drive(&mut findings.answers, evidence);
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
-            let known = rows.iter().filter(|of| of.value(Phase::New).is_some());
+            let known = rows.iter().filter(|row| row.value(Phase::New).is_some());
             findings.tables.insert(name.into(), known.map(|of| of.row(self.has_idle())).collect());
         }
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
@@ -270,7 +270,7 @@ impl Age {
 
     /// The table of new and used; below it the idle time, and what else is a problem or open.
     fn add_overview(&self, findings: &mut Findings, comparisons: &[Comparison]) {
-        let known = comparisons.iter().filter(|of| of.value(Phase::New).is_some());
+        let known = comparisons.iter().filter(|comparison| comparison.value(Phase::New).is_some());
         let rows: Vec<wording::TableRow> = known.map(Comparison::cells).collect();
         let table = wording::table(&rows, self.has_idle(), NOTICED_PERCENT);
         findings.overview.table = (!table.rows.is_empty()).then_some(table);

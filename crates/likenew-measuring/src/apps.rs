@@ -255,7 +255,7 @@ impl Procedure for Apps {
         let stage = Stage::new(&(0..span), geometry, data);
         let amount = Amount { scale, time: Some(time), thinks: think };
         let played: Vec<Vec<Workload>> =
-            self.applications.iter().map(|of| stage.workloads(of, "", amount)).collect();
+            self.applications.iter().map(|application| stage.workloads(application, "", amount)).collect();
         let passes = passes as usize;
         let of_a_test: usize = played.iter().map(Vec::len).sum();
         let (tests, others) = if consistency {

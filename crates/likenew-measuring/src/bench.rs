@@ -305,7 +305,7 @@ impl Bench {
                 None => self.repeatability(lines, evidence),
                 Some(goal) => self.precision(lines, &goal, evidence),
             });
-            let facts = evidence.observations.iter().find_map(|of| of.result.facts());
+            let facts = evidence.observations.iter().find_map(|observation| observation.result.facts());
             let usual = |line: &ResultLine<'_>| usual_for(facts?, line.figure()?);
             let usual: Vec<Option<Usual>> = lines.iter().map(usual).collect();
             if let Some(of) = usual.iter().flatten().next() {

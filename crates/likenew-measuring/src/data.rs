@@ -459,7 +459,7 @@ impl Data {
             let rows = curves.iter().map(|curve| wording::TableRow {
                 subject: curve.subject(),
                 ends: curve.ends(),
-                expected: expected.iter().find(|of| of.matches(curve)).map(ExpectedSpeed::rate),
+                expected: expected.iter().find(|expected| expected.matches(curve)).map(ExpectedSpeed::rate),
             });
             overview.table = Some(wording::table(rows, !expected.is_empty()));
             overview.series = Some("compressibility".into());

@@ -100,9 +100,10 @@ impl Options for FillOptions {
         if has_size && (has_files || has_parts && !self.one_file) {
             return Ok(());
         }
-        let space = match self.one_file && has_size {
-            true => self.file_size,
-            false => fitting.usable()?.saturating_sub(self.from),
+        let space = if self.one_file && has_size {
+            self.file_size
+        } else {
+            fitting.usable()?.saturating_sub(self.from)
         };
         let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL);
         let whole = |bytes: u64, unit: u64| bytes - bytes % unit;

@@ -173,8 +173,11 @@ impl Suits {
             let is_asked = !self.options.uses.is_empty();
             let judged: Vec<Judged<'_>> = uses.iter().map(|of| one.judge(*of)).collect();
             findings.summary = wording::summary(one, &judged);
-            let drive =
-                evidence.observations.iter().find_map(|of| of.result.facts()).and_then(Facts::plain_drive);
+            let drive = evidence
+                .observations
+                .iter()
+                .find_map(|observation| observation.result.facts())
+                .and_then(Facts::plain_drive);
             findings.answers.extend(one.finding(drive, evidence));
             let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, one);
             findings.answers.extend(judged.iter().map(verdict));
@@ -182,10 +185,10 @@ impl Suits {
             findings.answers.extend(one.write.as_ref().map(limit));
             findings.overview.lead = Lead::Summary;
             // A use without a published figure is news only where it was asked for.
-            let listed = judged.iter().filter(|of| is_asked || !of.margins.is_empty());
+            let listed = judged.iter().filter(|judgement| is_asked || !judgement.margins.is_empty());
             findings.overview.answers = [wording::COSTS_NOTHING.to_owned()]
                 .into_iter()
-                .chain(listed.map(|of| of.of.answer_id()))
+                .chain(listed.map(|judgement| judgement.of.answer_id()))
                 .collect();
             findings.overview.table = Some(wording::table(lines));
             findings.series.insert("commits".into(), drawn(lines));
@@ -234,13 +237,14 @@ impl Commits {
     /// A flush that is over before anything can be durable.
     fn finding(&self, drive: Option<&Drive>, evidence: &Evidence) -> Option<Answer> {
         let median = self.wait.latency.quantile(0.5);
-        let is_volatile = evidence.observations.iter().filter_map(|of| of.result.facts()).any(|facts| {
-            facts
-                .stack
-                .last()
-                .and_then(|layer| layer.write_cache.value())
-                .is_some_and(|of| of == "write back")
-        });
+        let is_volatile =
+            evidence.observations.iter().filter_map(|observation| observation.result.facts()).any(|facts| {
+                facts
+                    .stack
+                    .last()
+                    .and_then(|layer| layer.write_cache.value())
+                    .is_some_and(|mode| mode == "write back")
+            });
         let rpm = drive.and_then(|drive| drive.identity.rotation_rpm.get()).filter(|rpm| *rpm > 0);
         if let Some(rpm) = rpm {
             let turns_per_s = f64::from(rpm) / 60.0;

@@ -172,11 +172,10 @@ impl Handshake {
             return answer(out, option, rep::ERR_UNKNOWN, wording::OPTION_EXPORT);
         }
         let context = allocation::NAME.as_bytes();
-        let is_wanted = match sets {
-            true => queries.contains(&context),
-            false => {
-                queries.is_empty() || queries.iter().any(|query| *query == b"base:" || *query == context)
-            }
+        let is_wanted = if sets {
+            queries.contains(&context)
+        } else {
+            queries.is_empty() || queries.iter().any(|query| *query == b"base:" || *query == context)
         };
         if is_wanted {
             // A list has no numbers.

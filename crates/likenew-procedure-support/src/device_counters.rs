@@ -76,18 +76,18 @@ fn answer(
 ) -> Option<Answer> {
     let matters = |of: &&CounterComparison<'_>| is_significant(difference(of), of.bytes_moved, share_min);
     let mut differ: Vec<&CounterComparison<'_>> = comparisons.iter().filter(matters).collect();
-    let bytes_moved: u64 = comparisons.iter().map(|of| of.bytes_moved).sum();
+    let bytes_moved: u64 = comparisons.iter().map(|comparison| comparison.bytes_moved).sum();
     let all: u64 = comparisons.iter().map(&difference).sum();
     if differ.is_empty() && !is_significant(all, bytes_moved, share_min) {
         return None;
     }
     if differ.is_empty() {
         // Many small ones, none of which shows much by itself.
-        differ = comparisons.iter().filter(|of| difference(of) > 0).collect();
+        differ = comparisons.iter().filter(|comparison| difference(comparison) > 0).collect();
     }
-    differ.sort_by_key(|of| std::cmp::Reverse(difference(of)));
-    let share = differ.iter().map(|of| difference(of)).sum::<u64>() as f64
-        / differ.iter().map(|of| of.bytes_moved).sum::<u64>() as f64;
+    differ.sort_by_key(|workload| std::cmp::Reverse(difference(workload)));
+    let share = differ.iter().map(|workload| difference(workload)).sum::<u64>() as f64
+        / differ.iter().map(|workload| workload.bytes_moved).sum::<u64>() as f64;
     let answer = answer(Share(share)).with_evidence(wording::tests_differ(differ.len(), comparisons.len()));
     let sentence = |of: &CounterComparison<'_>| {
         wording::counts_of_test(of.name, Size(of.bytes_moved), Size(of.device_bytes))

@@ -175,9 +175,10 @@ struct LaneRecorder {
 
 impl LaneRecorder {
     fn flow(&self) -> ControlFlow<Stop> {
-        match self.stop.load(Ordering::Relaxed) {
-            true => ControlFlow::Break(Stop::Interrupted),
-            false => ControlFlow::Continue(()),
+        if self.stop.load(Ordering::Relaxed) {
+            ControlFlow::Break(Stop::Interrupted)
+        } else {
+            ControlFlow::Continue(())
         }
     }
 }

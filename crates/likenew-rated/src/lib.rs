@@ -60,7 +60,7 @@ impl Rated {
     }
 }
 
-/// A drive with what its model may be.
+/// A drive, and the patterns that its model may match.
 struct Line {
     rated: Rated,
     patterns: Vec<(String, WildMatch)>,
@@ -70,8 +70,8 @@ struct Line {
 fn lines() -> &'static [Line] {
     static LINES: OnceLock<Vec<Line>> = OnceLock::new();
     LINES.get_or_init(|| {
-        let of = |pattern: &str| (book::plain(pattern), WildMatch::new(&book::plain(pattern)));
-        all().map(|rated| Line { rated, patterns: rated.drive.patterns().map(of).collect() }).collect()
+        let matcher = |pattern: &str| (book::plain(pattern), WildMatch::new(&book::plain(pattern)));
+        all().map(|rated| Line { rated, patterns: rated.drive.patterns().map(matcher).collect() }).collect()
     })
 }
 
@@ -84,27 +84,27 @@ fn all() -> impl Iterator<Item = Rated> {
 /// The drives whose model this may be, of any capacity.
 fn named(model: &str) -> Vec<Rated> {
     let model = book::plain(model);
-    let is_it = |line: &&Line| line.patterns.iter().any(|(_, pattern)| pattern.matches(&model));
-    lines().iter().filter(is_it).map(|line| line.rated).collect()
+    let is_named = |line: &&Line| line.patterns.iter().any(|(_, pattern)| pattern.matches(&model));
+    lines().iter().filter(is_named).map(|line| line.rated).collect()
 }
 
 /// The drive that reports this model and capacity; `None` where none does, or more than one. A line without a capacity is for those
 /// that no other line has.
 pub fn by_reported_model(model: &str, capacity_bytes: Option<u64>) -> Option<Rated> {
     let named = named(model);
-    let of_size = named.iter().filter(|of| of.drive.gb.is_some() && of.is_as_large(capacity_bytes));
+    let of_size = named.iter().filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(capacity_bytes));
     match (only(of_size), named.is_empty()) {
         (Some(rated), _) => rated.ok().copied(),
-        (None, false) => only(named.iter().filter(|of| of.drive.gb.is_none()))?.ok().copied(),
+        (None, false) => only(named.iter().filter(|rated| rated.drive.gb.is_none()))?.ok().copied(),
         (None, true) if model.len() == INQUIRY => by_inquiry(model, capacity_bytes?),
         (None, true) => None,
     }
 }
 
-/// The one and only; an error where there are more.
-fn only<T>(mut of: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
-    let first = of.next()?;
-    Some(if of.next().is_none() { Ok(first) } else { Err(()) })
+/// The only item; none of none, and an error where there are several.
+fn only<T>(mut items: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
+    let first = items.next()?;
+    Some(if items.next().is_none() { Ok(first) } else { Err(()) })
 }
 
 /// By the first characters of a model, where these and the capacity leave one.
@@ -112,7 +112,7 @@ fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     let first = book::plain(model);
     let begins = |line: &&Line| line.patterns.iter().any(|(pattern, _)| pattern.starts_with(&first));
     let found = lines().iter().filter(begins).map(|line| line.rated);
-    only(found.filter(|of| of.drive.gb.is_some() && of.is_as_large(Some(capacity_bytes))))?.ok()
+    only(found.filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(Some(capacity_bytes))))?.ok()
 }
 
 /// The rated drive behind these facts; none of a hypervisor's or a cloud's.

@@ -47,8 +47,8 @@ pub(crate) fn read(files: &[(String, String)]) -> Result<Book, Vec<String>> {
                 places.push((name.clone(), line));
             }
         }
-        let sources = part.volumes.iter().map(|of| (&of.name, &of.source));
-        let sources = sources.chain(part.reviews.iter().map(|of| (&of.product, &of.source)));
+        let sources = part.volumes.iter().map(|volume| (&volume.name, &volume.source));
+        let sources = sources.chain(part.reviews.iter().map(|review| (&review.product, &review.source)));
         for (of, _) in sources.filter(|(_, source)| !is_address(source)) {
             wrong.push(format!("{name}:{}: {of} has no source", line_of(&format!("{of:?}"))));
         }
@@ -99,7 +99,7 @@ fn faults<'a>(product: &'a Product, drive: &'a RatedDrive) -> impl Iterator<Item
 /// What is wrong with the first pattern of models that means anything.
 fn open<'a>(mut patterns: impl Iterator<Item = &'a str>) -> Option<String> {
     let pattern = patterns.find(|pattern| {
-        pattern.starts_with(['*', '?']) || pattern.chars().filter(|of| !"*?".contains(*of)).count() < LETTERS
+        pattern.starts_with(['*', '?']) || pattern.chars().filter(|c| !"*?".contains(*c)).count() < LETTERS
     })?;
     Some(format!("{pattern:?} has too few letters, and means anything"))
 }
@@ -156,7 +156,7 @@ fn firmware_faults(name: &str, text: &str, faults: &[FirmwareFault]) -> (Vec<(St
         })
         .collect();
     for (fault, (_, line)) in faults.iter().zip(&places) {
-        wrong.extend(wrong_with(fault).map(|of| format!("{name}:{line}: {}: {of}", fault.product)));
+        wrong.extend(wrong_with(fault).map(|problem| format!("{name}:{line}: {}: {problem}", fault.product)));
     }
     for (pair, (_, line)) in faults.windows(2).zip(places.iter().skip(1)) {
         if plain(&pair[0].product) > plain(&pair[1].product) {

@@ -82,9 +82,10 @@ fn coverage() -> BTreeMap<&'static str, (f64, f64)> {
     let mut sums: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
     for counted in census() {
         let rated = counted.rated();
-        let has_figures = rated.is_some_and(|of| of.drive.read.is_some());
-        let class =
-            rated.and_then(|of| Class::of_product(of.product)).or_else(|| Class::of_drive(&counted.drive()));
+        let has_figures = rated.is_some_and(|rated| rated.drive.read.is_some());
+        let class = rated
+            .and_then(|rated| Class::of_product(rated.product))
+            .or_else(|| Class::of_drive(&counted.drive()));
         for kind in [counted.kind, "all"] {
             let sum = sums.entry(kind).or_default();
             sum[0] += counted.drives;
@@ -105,7 +106,7 @@ fn most_drives_that_people_have_are_known() {
     let (figures, class) = coverage["all"];
     assert!(figures >= FIGURES && class >= CLASSES, "{coverage:.3?}");
     let mut missing: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for counted in census().iter().filter(|of| of.rated().is_none_or(|of| of.drive.read.is_none())) {
+    for counted in census().iter().filter(|of| of.rated().is_none_or(|rated| rated.drive.read.is_none())) {
         let family = counted.model.split('-').next().unwrap_or_default();
         *missing.entry((counted.maker, family)).or_default() += counted.drives;
     }
@@ -121,8 +122,10 @@ fn no_model_of_the_census_is_taken_for_two_drives() {
     for counted in census() {
         for model in counted.reported() {
             let bytes = Some((counted.gb * 1e9) as u64);
-            let found = named(&model).into_iter().filter(|of| of.drive.gb.is_some() && of.is_as_large(bytes));
-            let names: Vec<&str> = found.map(|of| of.drive.models.as_str()).collect();
+            let found = named(&model)
+                .into_iter()
+                .filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(bytes));
+            let names: Vec<&str> = found.map(|rated| rated.drive.models.as_str()).collect();
             assert!(names.len() <= 1, "{model}: {names:?}");
         }
     }
@@ -239,7 +242,7 @@ fn what_is_usual_has_many_models_behind_it() {
 #[test]
 fn a_volume_is_limited_by_its_size() {
     let of = |model: &str, gib: u64, name: &str| {
-        volumes(model, gib << 30).into_iter().find(|of| of.name == name).unwrap()
+        volumes(model, gib << 30).into_iter().find(|volume| volume.name == name).unwrap()
     };
     let gp2 = of("Amazon Elastic Block Store", 100, "Amazon EBS gp2");
     assert_eq!((gp2.iops, gp2.burst_iops, gp2.kind), (Some(300.0), Some(3000.0), LimitKind::OfSize));

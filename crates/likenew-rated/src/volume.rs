@@ -61,8 +61,9 @@ fn limits(volume: &'static Volume, gib: f64) -> Limits {
     let mb = of_tier(|tier| tier.mb)
         .or_else(|| by_size(volume.mb_base, volume.mb_per_gib, volume.mb_min, volume.mb_max));
     // What bursts beyond what it may always do.
-    let beyond =
-        |burst: Option<f64>, always: Option<f64>| burst.filter(|of| always.is_none_or(|always| *of > always));
+    let beyond = |burst: Option<f64>, always: Option<f64>| {
+        burst.filter(|burst| always.is_none_or(|always| *burst > always))
+    };
     let burst_of_size = by_size(None, volume.burst_mb_per_gib, None, volume.burst_mb);
     let burst_mb = beyond(of_tier(|tier| tier.burst_mb).or(burst_of_size), mb);
     Limits {

@@ -132,9 +132,10 @@ impl AtaSecurity {
         if !self.supported {
             return vec![wording::no_secure_erase(path)];
         }
-        let (option, minutes) = match self.enhanced {
-            true => ("--security-erase-enhanced", self.minutes_enhanced.or(self.minutes)),
-            false => ("--security-erase", self.minutes),
+        let (option, minutes) = if self.enhanced {
+            ("--security-erase-enhanced", self.minutes_enhanced.or(self.minutes))
+        } else {
+            ("--security-erase", self.minutes)
         };
         let mut lines = vec![
             wording::secure_erase(&path),

@@ -20,9 +20,10 @@ pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> LabError {
     match errno {
         Errno::NOENT => LabError::Unsuitable(action::does_not_exist(path)),
         Errno::ROFS => LabError::Refused(action::read_only_file_system(doing, path)),
-        Errno::ACCESS | Errno::PERM => LabError::Refused(match geteuid().is_root() {
-            true => action::no_permission_for_root(doing, path),
-            false => action::no_permission(doing, path),
+        Errno::ACCESS | Errno::PERM => LabError::Refused(if geteuid().is_root() {
+            action::no_permission_for_root(doing, path)
+        } else {
+            action::no_permission(doing, path)
         }),
         Errno::NOSPC | Errno::DQUOT => LabError::Refused(action::no_space_left(doing, path)),
         Errno::LOOP => LabError::Unsuitable(action::circular_link(path)),

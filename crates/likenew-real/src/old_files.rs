@@ -384,7 +384,7 @@ mod tests {
                 Io { slot: Slot(0), op: Op::Read, offset, length: 4096, data: DataClass::Zero, sync: None };
             old.prepare_access(Access::Buffered).unwrap();
             assert_eq!(old.perform(&io, &mut buffer), Outcome::Done);
-            assert!(buffer.iter().all(|of| *of == byte), "{offset}: {}", buffer[0]);
+            assert!(buffer.iter().all(|buffer| *buffer == byte), "{offset}: {}", buffer[0]);
             let refused = old.perform(&Io { op: Op::Write, ..io }, &mut buffer);
             assert_eq!(refused, Outcome::Error(Errno::ROFS.raw_os_error()));
         }

@@ -12,7 +12,7 @@ use crate::wording;
 
 /// Documents below each other: summary, answers, table, commands, and on what it was measured.
 pub fn markdown(documents: &[LabeledDocument]) -> String {
-    let parts: Vec<String> = documents.iter().map(|of| one(&of.document)).collect();
+    let parts: Vec<String> = documents.iter().map(|document| one(&document.document)).collect();
     parts.join("\n---\n\n")
 }
 

@@ -44,7 +44,7 @@ fn add_facts(identity: &mut Identity, observations: &[Observation]) {
         .capacity_bytes
         .get()
         .filter(|_| identity.kind != Kind::Device)
-        .map(|of| Size(of).to_string());
+        .map(|capacity_bytes| Size(capacity_bytes).to_string());
     for (name, value) in [("drive capacity", capacity), ("firmware", firmware), ("link", drive.link.words())]
     {
         let is_known = identity.facts.iter().any(|(known, _)| known == name);

@@ -63,8 +63,8 @@ pub fn show(documents: &[LabeledDocument], terminal: &Terminal) -> String {
     }
     let comparison_of = |group: &Group<'_>| {
         let documents = comparisons.iter().flat_map(|group| &group.members).map(|member| &member.document);
-        documents.into_iter().find(|of| {
-            of.plan.options.get("procedure").and_then(toml::Value::as_str) == Some(group.procedure)
+        documents.into_iter().find(|document| {
+            document.plan.options.get("procedure").and_then(toml::Value::as_str) == Some(group.procedure)
         })
     };
     let mut blocks = Vec::new();

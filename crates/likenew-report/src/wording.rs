@@ -128,10 +128,10 @@ pub(crate) fn interval(answer: &Answer) -> Option<String> {
         return None;
     }
     let is_bare = matches!(unit, Unit::Percent | Unit::Share | Unit::Ratio);
-    match answer.answer.contains(&value) {
-        true => Some(format!("Interval: {interval}")),
-        false if is_bare => None,
-        false => Some(format!("Estimate: {}", estimate(estimated))),
+    if answer.answer.contains(&value) {
+        Some(format!("Interval: {interval}"))
+    } else {
+        (!is_bare).then(|| format!("Estimate: {}", estimate(estimated)))
     }
 }
 

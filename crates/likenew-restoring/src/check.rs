@@ -152,8 +152,9 @@ pub(crate) struct DiagnosedCheck<'a> {
 impl<'a> DiagnosedCheck<'a> {
     fn new(options: &'a CheckOptions, results: CheckResults<'a>) -> Self {
         let all_facts: Vec<&Facts> =
-            results.past.observations.iter().filter_map(|of| of.result.facts()).collect();
-        let feasibility = results.past.observations.iter().find_map(|of| of.result.feasibility());
+            results.past.observations.iter().filter_map(|observation| observation.result.facts()).collect();
+        let feasibility =
+            results.past.observations.iter().find_map(|observation| observation.result.feasibility());
         let facts = all_facts.last().copied();
         let delta = match all_facts[..] {
             [first, .., last] => Some(last.since(first)),
@@ -167,7 +168,7 @@ impl<'a> DiagnosedCheck<'a> {
             delta,
             references: references(options, &kin, facts),
             kin,
-            normal: options.normal.iter().map(|of| (of.indicator, of.value)).collect(),
+            normal: options.normal.iter().map(|normal| (normal.indicator, normal.value)).collect(),
             site: site(results.evidence, options.free, facts, feasibility),
             results,
             diagnosis: OnceCell::new(),
@@ -195,9 +196,12 @@ impl<'a> DiagnosedCheck<'a> {
     }
 
     fn measurements(&self) -> &Measurements {
-        self.measurements.get_or_init(|| match self.options.from_outputs {
-            true => results::reported_measurements(&self.options.measured),
-            false => self.results.measurements(),
+        self.measurements.get_or_init(|| {
+            if self.options.from_outputs {
+                results::reported_measurements(&self.options.measured)
+            } else {
+                self.results.measurements()
+            }
         })
     }
 
@@ -214,9 +218,9 @@ impl<'a> DiagnosedCheck<'a> {
     /// drive.
     pub(crate) fn sustained_goal(&self) -> Option<f64> {
         let measured = self.case().shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
-        let all = self.references.iter().filter(|of| of.metric == Metric::SustainedWrite);
+        let all = self.references.iter().filter(|reference| reference.metric == Metric::SustainedWrite);
         let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
-        goal.filter(|of| of.origin.is_of_this_drive()).map(|of| of.value)
+        goal.filter(|goal| goal.origin.is_of_this_drive()).map(|goal| goal.value)
     }
 
     /// How fast sustained writes are, in bytes per second.
@@ -324,7 +328,7 @@ impl<'a> DiagnosedCheck<'a> {
 /// drive's link.
 fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<Reference> {
     let mut references = options.references();
-    for of in references.iter_mut().filter(|of| of.origin == Origin::OtherDrive) {
+    for of in references.iter_mut().filter(|reference| reference.origin == Origin::OtherDrive) {
         of.least = kin.share_of_other_place();
     }
     references.extend(options.peers.iter().filter_map(|peers| {

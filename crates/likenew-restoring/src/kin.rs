@@ -80,7 +80,7 @@ impl Kin {
 
     /// The share of another drive's speed from which one is healthy that may be measured at another place: of a hard disk.
     pub(crate) fn share_of_other_place(&self) -> Option<f64> {
-        let rotates = self.rated.as_ref().is_some_and(|of| of.product.rpm.is_some());
+        let rotates = self.rated.as_ref().is_some_and(|rated| rated.product.rpm.is_some());
         let is_disk = |(_, usual): &(Metric, Usual)| matches!(usual.class, Class::Disk { .. });
         (rotates || self.usual.iter().any(is_disk)).then_some(INNER_TRACKS)
     }
@@ -131,7 +131,7 @@ impl Kin {
             let reaches = ios.iter().chain(&bytes).flatten().any(is_at);
             of.kind != LimitKind::Most && reaches && !is_beyond(ios) && !is_beyond(bytes)
         };
-        self.volumes.iter().filter(holds).map(|of| of.name).collect()
+        self.volumes.iter().filter(holds).map(|volume| volume.name).collect()
     }
 
     /// Of a metric.

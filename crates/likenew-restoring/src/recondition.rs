@@ -203,9 +203,10 @@ fn trial(checks: &[DiagnosedCheck<'_>]) -> Trial {
     // Places that were written again may be faster than a new drive is over a longer stretch.
     let as_new = last.and_then(DiagnosedCheck::sustained_goal).unwrap_or(f64::INFINITY);
     let now = last.and_then(DiagnosedCheck::sustained_write);
-    match now.is_some_and(|now| now.high < WORTH_TRYING * goal.value.min(as_new)) {
-        true => Trial::Gain { bytes_per_s: goal.value },
-        false => Trial::NoGain,
+    if now.is_some_and(|now| now.high < WORTH_TRYING * goal.value.min(as_new)) {
+        Trial::Gain { bytes_per_s: goal.value }
+    } else {
+        Trial::NoGain
     }
 }
 
@@ -233,7 +234,7 @@ fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
 /// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
     let fixable = causes_fixed_by(name.action());
-    let found = diagnosis.causes.iter().filter(|found| found.cause.kind != Kind::ByDesign);
+    let found = diagnosis.causes.iter().filter(|cause| cause.cause.kind != Kind::ByDesign);
     found.filter(|found| fixable.contains(&found.cause.name)).collect()
 }
 
@@ -243,7 +244,7 @@ fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagno
     let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
-    let latent = diagnosis.latent.iter().map(|found| found.cause.name);
+    let latent = diagnosis.latent.iter().map(|latent| latent.cause.name);
     name == StepName::Trim
         && !is_hopeless
         && rivals.map(|(cause, _)| cause.name).chain(latent).any(|cause| fixable.contains(&cause))
@@ -349,7 +350,7 @@ impl Recondition {
         }
         if let [_, .., last] = checks.as_slice() {
             findings.answers.extend(headline(last).map(wording::now));
-            let dangers = last.diagnosis().latent.iter().filter(|found| found.is_problem());
+            let dangers = last.diagnosis().latent.iter().filter(|latent| latent.is_problem());
             let danger = |found: &FoundCause| wording::danger(found.cause.name, &found.statement);
             findings.answers.extend(dangers.map(danger));
         }
@@ -413,11 +414,11 @@ impl Recondition {
         if actions.iter().any(|action| step_kind(action).is_some_and(ActionKind::destroys)) {
             return wording::only_lossy(actions, context.obstacle(StepName::Rewrite));
         }
-        let cause = harmful.first().map(|found| &*found.statement);
+        let cause = harmful.first().map(|harmful| &*harmful.statement);
         if let Some(cause) = cause.filter(|_| !actions.is_empty()) {
             return wording::only_by_hand(cause, actions);
         }
-        let blocked = harmful.iter().flat_map(|found| &found.blocked);
+        let blocked = harmful.iter().flat_map(|harmful| &harmful.blocked);
         let blocked: Vec<(&str, &str)> = blocked.map(|step| (step.why, &*step.reason)).collect();
         if !blocked.is_empty() {
             return wording::not_now(&blocked);
@@ -527,7 +528,7 @@ fn named_step_not_run(
 
 /// The fixes of causes that can be run here.
 fn actions_possible(context: &StepContext<'_>, causes: &[&FoundCause]) -> Vec<Action> {
-    let actions = causes.iter().flat_map(|found| &found.actions);
+    let actions = causes.iter().flat_map(|cause| &cause.actions);
     actions.filter(|action| can_be_run(context, action)).cloned().collect()
 }
 

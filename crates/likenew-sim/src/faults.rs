@@ -148,9 +148,12 @@ impl DriveFaults {
                 TrimDefect::Hidden => wording::hidden_trim(),
                 TrimDefect::Dropped => wording::dropped_trim(),
             }),
-            self.neighbor.map(|of| wording::neighbor(of.ios_per_s, of.io_bytes, of.write_percent)),
+            self.neighbor.map(|neighbor| {
+                wording::neighbor(neighbor.ios_per_s, neighbor.io_bytes, neighbor.write_percent)
+            }),
             self.outliers.map(|outliers| wording::outliers(outliers.every_ios, outliers.span)),
-            self.throttle.map(|of| wording::throttled(of.bytes_per_s, of.span, of.interval)),
+            self.throttle
+                .map(|throttle| wording::throttled(throttle.bytes_per_s, throttle.span, throttle.interval)),
         ];
         described.into_iter().flatten().collect()
     }

@@ -291,8 +291,7 @@ impl ReportedModels {
             example: section.line("example")?,
         };
         // A pattern that begins with `*` would match other makers, too.
-        let is_open =
-            |pattern: &String| pattern.chars().take_while(|of| !matches!(of, '*' | '?')).count() < 5;
+        let is_open = |pattern: &String| pattern.chars().take_while(|c| !matches!(c, '*' | '?')).count() < 5;
         if reported_models.patterns.len() > PATTERNS_MAX || reported_models.patterns.iter().any(is_open) {
             return Err(section.error(FileError::Patterns { most: PATTERNS_MAX }));
         }

@@ -181,9 +181,10 @@ fn of_volume(spec: &Spec, volume: &VolumeParameters) -> Truth {
         } else {
             TrueValue::Absent
         },
-        token_bucket_ios: match bursts {
-            true => TrueValue::number(credits.credits_max as f64, spec.state == State::New),
-            false => TrueValue::Absent,
+        token_bucket_ios: if bursts {
+            TrueValue::number(credits.credits_max as f64, spec.state == State::New)
+        } else {
+            TrueValue::Absent
         },
         parallelism: TrueValue::Hidden { low: 1.0, high: f64::from(volume.link.command_slots) },
         ..Truth::unknown()

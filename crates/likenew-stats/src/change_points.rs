@@ -217,7 +217,8 @@ fn spread(values: &[f64], lag: usize) -> f64 {
     let differences: Vec<f64> =
         values.iter().zip(values.iter().skip(lag)).map(|(a, b)| (b - a).abs()).collect();
     let first = median(&differences).unwrap_or(0.0) / NORMAL_MEDIAN;
-    let small: Vec<f64> = differences.iter().copied().filter(|of| *of <= DEVIATIONS_MAX * first).collect();
+    let small: Vec<f64> =
+        differences.iter().copied().filter(|difference| *difference <= DEVIATIONS_MAX * first).collect();
     let few = lag as f64 * (CHANGES + LARGE_SHARE * differences.len() as f64);
     let square = if (differences.len() - small.len()) as f64 <= few {
         mean_square(&small) / TRUNCATED_NORMAL_VARIANCE

@@ -52,10 +52,13 @@ pub fn least_squares<const SHAPES: usize>(
         return None;
     }
     let both = |one: usize, other: usize| used[one] && used[other];
-    let scaled = SMatrix::<f64, SHAPES, SHAPES>::from_fn(|row, column| match both(row, column) {
-        true => products[(row, column)] / (scale[row] * scale[column]),
-        // A shape that is left out gets its own equation, with the result 0.
-        false => f64::from(u8::from(row == column)),
+    let scaled = SMatrix::<f64, SHAPES, SHAPES>::from_fn(|row, column| {
+        if both(row, column) {
+            products[(row, column)] / (scale[row] * scale[column])
+        } else {
+            // A shape that is left out gets its own equation, with the result 0.
+            f64::from(u8::from(row == column))
+        }
     });
     let factors = scaled.cholesky()?;
     if (0..SHAPES).any(|shape| factors.l_dirty()[(shape, shape)].powi(2) <= SMALL) {
@@ -171,10 +174,11 @@ fn best_combination<const PARTS: usize>(
     weights: &[f64],
 ) -> Option<([bool; PARTS], LeastSquares<PARTS>)> {
     let usable = usable(parts);
-    let is_possible = |fit: &LeastSquares<PARTS>| fit.coefficients.iter().all(|of| *of >= 0.0);
+    let is_possible =
+        |fit: &LeastSquares<PARTS>| fit.coefficients.iter().all(|coefficient| *coefficient >= 0.0);
     // Nothing leaves less than all parts together.
     if let Some(fit) = least_squares(parts, values, weights, usable).filter(is_possible) {
-        return Some((fit.coefficients.map(|of| of > 0.0), fit));
+        return Some((fit.coefficients.map(|coefficient| coefficient > 0.0), fit));
     }
     let combinations = (1u32..1 << PARTS).map(|bits| std::array::from_fn(|part| bits >> part & 1 == 1));
     let possible =

@@ -45,7 +45,7 @@ impl AmongPeers {
             higher: others.iter().filter(|other| **other > value).count(),
             median: center,
             ratio: value / center,
-            interval: interval.map(|of| (value / of.high, value / of.low)),
+            interval: interval.map(|interval| (value / interval.high, value / interval.low)),
             least: (others.len() >= PEERS_LEAST).then_some(least),
         })
     }

@@ -100,14 +100,14 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
         .iter()
         .copied()
         .reduce(|one, other| if other.length < one.length * (1.0 + SAME) { other } else { one })?;
-    pulses.iter().all(|of| is_multiple(of.length, shortest.length)).then_some(shortest)
+    pulses.iter().all(|pulse| is_multiple(pulse.length, shortest.length)).then_some(shortest)
 }
 
 /// The period of a series that repeats at no shorter distance. An apparent wave in it is a part of it, and
 /// hides its first multiples.
 fn plain(values: &[f64], least: f64) -> Option<Period> {
     let end = &values[values.len().saturating_sub(VALUES_MAX)..];
-    let found = rhythm(end, 2, PLAIN).filter(|found| found.length >= LENGTH_MIN.max(least))?;
+    let found = rhythm(end, 2, PLAIN).filter(|rhythm| rhythm.length >= LENGTH_MIN.max(least))?;
     let share = pulse_share(end, found.length);
     let most = if least > LENGTH_MIN { SHARE_MAX_PLAIN } else { SHARE_MAX };
     (SHARE_MIN..=most).contains(&share).then(|| found.period(1.0, share))
@@ -139,7 +139,8 @@ impl Wave {
         let rough = rough.iter().filter_map(|series| rhythm(series, 2, WAVE_STRENGTH_MIN));
         // The first peak may be that of several waves, where one does not fit the values.
         let few = &end[end.len().saturating_sub(SCREEN_POINTS)..];
-        let lengths = rough.flat_map(|found| (1..=PARTS_MAX).map(move |part| found.length / f64::from(part)));
+        let lengths =
+            rough.flat_map(|rhythm| (1..=PARTS_MAX).map(move |part| rhythm.length / f64::from(part)));
         let mut lengths: Vec<(f64, f64)> =
             lengths.filter(|length| *length >= 1.5).map(|length| (length, line(few, length).0)).collect();
         lengths.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -280,7 +281,7 @@ fn pulse_share(sums: &[f64], length: f64) -> f64 {
         *place = (place.0 + sum, place.1 + 1);
     }
     let profile: Vec<f64> =
-        folded.iter().filter(|of| of.1 > 0).map(|(sum, count)| sum / *count as f64).collect();
+        folded.iter().filter(|bin| bin.1 > 0).map(|(sum, count)| sum / *count as f64).collect();
     let Some(usual) = median(&profile) else { return 0.0 };
     let whole: f64 = profile.iter().sum();
     let above: f64 = profile.iter().map(|value| (value - usual).max(0.0)).sum();

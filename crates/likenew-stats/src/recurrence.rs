@@ -83,7 +83,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     assert!(stretches.iter().flatten().all(|value| value.is_finite()), "a series of finite numbers");
     let longest = stretches.iter().map(Vec::len).max()?;
     let each = (longest / VALUES).max(1);
-    let sums = |stretch: &Vec<f64>| stretch.chunks_exact(each).map(|of| of.iter().sum()).collect();
+    let sums = |stretch: &Vec<f64>| stretch.chunks_exact(each).map(|part| part.iter().sum()).collect();
     let stretches: Vec<Vec<f64>> = stretches.iter().map(sums).collect();
     let found: Vec<WidthResult> =
         WIDTHS.iter().filter_map(|width| WidthResult::find(&stretches, *width)).collect();
@@ -99,7 +99,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     if most.len() < needed {
         return None;
     }
-    let of = |value: fn(&WidthResult) -> f64| most.iter().map(|found| value(found)).collect::<Vec<f64>>();
+    let of = |value: fn(&WidthResult) -> f64| most.iter().map(|width| value(width)).collect::<Vec<f64>>();
     let lengths = of(|found| found.length);
     let length = median(&lengths)?;
     let apart = lengths.iter().map(|other| (other - length).abs()).sum::<f64>() / lengths.len() as f64;
@@ -110,7 +110,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
         interval: Interval { low: length - half, high: length + half },
         strength: mean(&of(|found| found.strength))?,
         widths: most.len(),
-        times: most.iter().map(|found| found.times).max()?,
+        times: most.iter().map(|width| width.times).max()?,
     })
 }
 
@@ -127,7 +127,7 @@ impl WidthResult {
     fn find(stretches: &[Vec<f64>], width: f64) -> Option<Self> {
         let step = ((width / STEPS) as usize).max(1);
         let smoothed = stretches.iter().map(|stretch| smooth(stretch, width, step));
-        let smoothed: Vec<Vec<f64>> = smoothed.filter(|of| of.len() >= SMOOTHED_MIN).collect();
+        let smoothed: Vec<Vec<f64>> = smoothed.filter(|part| part.len() >= SMOOTHED_MIN).collect();
         let longest = smoothed.iter().map(Vec::len).max()?;
         let correlation = autocorrelation(&smoothed, (LAG_SHARE * longest as f64) as usize);
         let falls = correlation.iter().position(|value| *value < TROUGH_MAX)?;

@@ -115,7 +115,7 @@ fn fit<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64], of: &[usiz
     let variance = squares / (count - SHAPES as f64);
     Some(Band {
         coefficients: fit.coefficients,
-        covariance: fit.inverse.map(|row| row.map(|of| of * variance)),
+        covariance: fit.inverse.map(|row| row.map(|row| row * variance)),
         width: (12.0 * variance).sqrt(),
         values_kept: of.len(),
         kurtosis: if squares > 0.0 { moment(4) * count / (squares * squares) } else { 0.0 },

@@ -241,9 +241,10 @@ impl Trace {
             None => Ok(()),
             Some(missing) => {
                 let (file, volumes) = (self.file.clone(), self.intake.volumes.volume_list());
-                Err(match volumes.is_empty() {
-                    true => TraceError::NoRecords { file, volume: missing },
-                    false => TraceError::NoSuchVolume { file, volume: missing, volumes },
+                Err(if volumes.is_empty() {
+                    TraceError::NoRecords { file, volume: missing }
+                } else {
+                    TraceError::NoSuchVolume { file, volume: missing, volumes }
                 })
             }
         }

@@ -252,9 +252,10 @@ fn draw_titles(view: &View, columns: &[SizedColumn], area: Rect, lines: u16, can
         let title = column.title(view.units);
         for line in 0..lines {
             let text = title[usize::from(line + 2 - lines)];
-            match column.is_text() {
-                true => canvas.put(x, area.y + line, *width, text, style),
-                false => canvas.put_right(x, area.y + line, *width, text, style),
+            if column.is_text() {
+                canvas.put(x, area.y + line, *width, text, style)
+            } else {
+                canvas.put_right(x, area.y + line, *width, text, style)
             }
         }
         x += width + GAP;
@@ -286,9 +287,10 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
                 Column::Drive => row.add_modifier(Modifier::BOLD),
                 _ => row,
             };
-            match column.is_text() {
-                true => canvas.put(x, y, *width, &cell, style),
-                false => canvas.put_right(x, y, *width, &cell, style),
+            if column.is_text() {
+                canvas.put(x, y, *width, &cell, style)
+            } else {
+                canvas.put_right(x, y, *width, &cell, style)
             }
         }
         x += width + GAP;

@@ -151,7 +151,7 @@ mod tests {
     fn macros_and_errors_are_read_and_tests_are_not() {
         let source = "/// a comment\n#[derive(Debug)]\n#[error(\"an error\")]\nstruct E;\n#[doc = \"no\"]\nfn f() { format!(\"a {}\", g(\"b\")); table! { /// no\n x } }\n\
             #[cfg(test)]\nmod tests { fn t() { \"no\" } }\n#[test]\nfn t() { \"no\" }\n";
-        let texts: Vec<String> = literals(source).unwrap().into_iter().map(|found| found.text).collect();
+        let texts: Vec<String> = literals(source).unwrap().into_iter().map(|literal| literal.text).collect();
         assert_eq!(texts, ["an error", "a {}", "b"]);
     }
 
@@ -159,7 +159,7 @@ mod tests {
     fn the_place_of_a_literal_is_told() {
         let source = "#[error(\"an error\")]\nstruct E;\nfn f() { assert!(x, \"an assertion\"); f(\"code\").expect(\"a mistake\"); }\n";
         let places: Vec<LiteralContext> =
-            literals(source).unwrap().into_iter().map(|found| found.place).collect();
+            literals(source).unwrap().into_iter().map(|literal| literal.place).collect();
         assert_eq!(
             places,
             [

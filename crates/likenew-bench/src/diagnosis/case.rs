@@ -183,8 +183,9 @@ impl Case {
     pub(super) fn run(&self, baselines: &SimulatedBaselines) -> anyhow::Result<CaseResult> {
         let spec = Spec::parse(&self.target)?;
         let baseline = baselines.baseline_for(&spec)?;
-        let when_new = baseline.references.iter().map(|of| (of.metric, of.per_s)).collect();
-        let asked = match self.references {
+        let when_new =
+            baseline.references.iter().map(|reference| (reference.metric, reference.per_s)).collect();
+        let options = match self.references {
             References::Simulated => CheckOptions {
                 references: baseline.references,
                 normal: baseline.normal,
@@ -193,7 +194,7 @@ impl Case {
             References::None => CheckOptions::default(),
         };
         let (findings, evidence_items) =
-            run_check(&spec, self.seed, &asked).with_context(|| self.target.clone())?;
+            run_check(&spec, self.seed, &options).with_context(|| self.target.clone())?;
         let rows = findings.tables.get("causes").map(Vec::as_slice).unwrap_or_default();
         let stated: Vec<(String, f64)> = rows
             .iter()
@@ -271,13 +272,13 @@ pub(super) fn loss_percent(now: &[(Metric, f64)], earlier: &[(Metric, f64)]) -> 
 fn run_check(
     spec: &Spec,
     seed: u64,
-    asked: &CheckOptions,
+    options: &CheckOptions,
 ) -> anyhow::Result<(Findings, Vec<ScoredEvidence>)> {
-    let options = toml::Table::try_from(asked)?;
     let mut drive = spec.open(no_files)?;
-    let QueryResult { findings, evidence } = ask(&mut drive, "check", seed, options)?;
+    let table = toml::Table::try_from(options)?;
+    let QueryResult { findings, evidence } = ask(&mut drive, "check", seed, table)?;
     let evidence_items =
-        Check::new(asked.clone()).map_err(anyhow::Error::msg)?.evidence_items(&evidence).into_iter();
+        Check::new(options.clone()).map_err(anyhow::Error::msg)?.evidence_items(&evidence).into_iter();
     let scored = |(cause, item): (_, EvidenceItem)| ScoredEvidence {
         cause,
         evidence_id: item.name,

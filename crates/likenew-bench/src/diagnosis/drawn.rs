@@ -232,9 +232,10 @@ fn reliability(all: &[LossyCase<'_>]) -> String {
         let is_in = |(chance, _): &&(f64, bool)| *chance >= low && (*chance < high || high == 1.0);
         let right = Share::count(stated.iter().filter(is_in), |(_, is_right)| *is_right);
         let (least, most) = STATED_RIGHT;
-        let goal = match low == STATED[0] {
-            true => format!("[{least} to {most}]{}", mark((least..=most).contains(&right.percent()))),
-            false => String::new(),
+        let goal = if low == STATED[0] {
+            format!("[{least} to {most}]{}", mark((least..=most).contains(&right.percent())))
+        } else {
+            String::new()
         };
         row(&[&format!("{:.1} to {:.1}%", 100.0 * low, 100.0 * high), &right, &goal])
     });

@@ -141,7 +141,7 @@ impl Round {
 
 /// The better of two settings over all rounds: the better run of each round would be the luckier one.
 fn better(rounds: &[Round], iops: [OfRound; 2]) -> usize {
-    let [one, two] = iops.map(|of| middle(&rounds.iter().map(of).collect::<Vec<f64>>()));
+    let [one, two] = iops.map(|iops| middle(&rounds.iter().map(iops).collect::<Vec<f64>>()));
     usize::from(two > one)
 }
 

@@ -84,7 +84,7 @@ impl Command for Facts {
             ..Request::new(vec![typed], access, &run_arguments)
         };
         let options = toml::Table::new();
-        let target = target.or_else(|| printed.as_ref().map(|of| of.name.clone()));
+        let target = target.or_else(|| printed.as_ref().map(|printed| printed.name.clone()));
         let plan = Plan::new("facts", target, 0, options);
         measure(request, |_| Ok(Some(plan.clone())))
     }

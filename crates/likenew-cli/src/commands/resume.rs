@@ -104,9 +104,10 @@ impl Command for Resume {
             return Err(Failure::Usage(wording::run_is_complete(named.display())));
         }
         let typed = target(&evidence)?.to_owned();
-        let step = match evidence.plan.procedure == recondition::NAME {
-            true => Some(ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?),
-            false => None,
+        let step = if evidence.plan.procedure == recondition::NAME {
+            Some(ReconditionOptions::from_table(&evidence.plan.options).map_err(Failure::Usage)?)
+        } else {
+            None
         };
         let access = step.as_ref().map_or(Access::Read, |settings| Access::Step {
             step: settings.step,

@@ -44,7 +44,7 @@ fn what_is_issued_is_what_was_published() {
         let metric = |name: &str| -> f64 {
             let source = sources
                 .iter()
-                .find(|of| of["application"] == row["application"] && of["metric"] == name)
+                .find(|source| source["application"] == row["application"] && source["metric"] == name)
                 .unwrap_or_else(|| panic!("no {name} of {row}"));
             assert!(source["source"].as_str().unwrap().starts_with("published"), "{source}");
             source["value"].as_str().unwrap().parse().unwrap()

@@ -116,7 +116,7 @@ fn a_drive_is_the_one_by_which_a_check_finds_its_baseline() {
         row.map(|row| (row["metric"].clone(), row["reference_per_s"].clone()))
     };
     let (metric, per_s) = baseline(&second).expect("the first check is its baseline");
-    let found = real["metrics"].as_array().unwrap().iter().find(|of| of["metric"] == metric).unwrap();
+    let found = real["metrics"].as_array().unwrap().iter().find(|row| row["metric"] == metric).unwrap();
     assert_eq!(found["baseline_per_s"], per_s, "{found}");
 
     // By the name that was typed, by the path, and by the key.

@@ -22,7 +22,10 @@ fn a_simulated_drive_is_modeled_always_the_same_and_goes_on_to_the_byte() {
     is_valid(&document);
     let read = row(&document, "read", "random");
     let (throughput, access) = (read["throughput_bytes_per_s"].as_f64(), read["access_time_ns"].as_f64());
-    assert!(throughput.is_some_and(|of| of > 1e7) && access.is_some_and(|of| of > 1e4), "{read}");
+    assert!(
+        throughput.is_some_and(|throughput| throughput > 1e7) && access.is_some_and(|access| access > 1e4),
+        "{read}"
+    );
     assert!(read["throughput_bytes_per_s_low"].as_f64() <= throughput);
     let series = document["series"].as_object().unwrap();
     for name in

@@ -20,7 +20,7 @@ fn a_folder_of_outputs_gives_the_diagnosis_and_what_is_no_output_is_named() {
     let causes = document["tables"]["causes"].as_array().unwrap();
     assert_eq!(causes[0]["cause"], "narrow_link");
     let read_from =
-        document["answers"].as_array().unwrap().iter().find(|of| of["id"] == "read_from").unwrap();
+        document["answers"].as_array().unwrap().iter().find(|answer| answer["id"] == "read_from").unwrap();
     assert!(read_from["caveats"][0].as_str().unwrap().contains("photo.jpg"), "{read_from}");
 
     // A drive elsewhere is none of this machine's, and no baseline of one.
@@ -71,7 +71,7 @@ fn a_setting_that_costs_speed_comes_with_its_commands_and_a_usual_one_with_nothi
         let document =
             sandbox.run(&["facts", "--from", "lsblk.json", "--no-archive", "--json", "-"]).code(0).json();
         let answers = document["answers"].as_array().unwrap().clone();
-        answers.into_iter().filter(|of| of["question"] == "sda").collect::<Vec<_>>()
+        answers.into_iter().filter(|answer| answer["question"] == "sda").collect::<Vec<_>>()
     };
     let [scheduler, read_ahead] = &of("none", 16)[..] else { panic!("two settings") };
     let [now, good] = &scheduler["actions"].as_array().unwrap()[..] else { panic!("{scheduler}") };
@@ -123,7 +123,7 @@ fn an_output_says_the_same_however_it_was_passed_on() {
         fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../likenew-real/tests/reports")).unwrap();
     let mut texts: Vec<(String, String)> = reports
         .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|of| of == "txt"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "txt"))
         .map(|path| (path.display().to_string(), fs::read_to_string(&path).unwrap()))
         .collect();
     texts.sort();
@@ -135,7 +135,7 @@ fn an_output_says_the_same_however_it_was_passed_on() {
             let ran = sandbox.run(&["facts", "--from", "pasted.txt", "--no-archive", "--json", "-"]);
             let mut document = ran.json();
             // Lines before it move it.
-            document["answers"].as_array_mut().unwrap().retain(|of| of["id"] != "read_from");
+            document["answers"].as_array_mut().unwrap().retain(|answer| answer["id"] != "read_from");
             (document["answers"].clone(), document["tables"]["facts"].clone())
         };
         let plain = facts(text.as_bytes());
@@ -153,7 +153,7 @@ fn nobody_is_told_to_measure_a_failing_drive() {
         let document = Sandbox::new().run(&["check", "--from", &from, "--json", "-"]).json();
         let answers = document["answers"].as_array().unwrap().iter();
         answers
-            .flat_map(|of| of["actions"].as_array().unwrap())
+            .flat_map(|answer| answer["actions"].as_array().unwrap())
             .map(|of| of["id"].clone())
             .collect::<Vec<_>>()
     };

@@ -120,7 +120,9 @@ fn run_all(procedure: &str) {
     let rule = rule.unwrap_or_else(|| panic!("the schema has no tables of {procedure}: {form}"));
     let tables = rule["then"]["properties"]["tables"]["properties"].as_object().unwrap();
     let described = tables.iter().flat_map(|(table, form)| {
-        let row = form["items"]["$ref"].as_str().and_then(|of| schema.pointer(of.trim_start_matches('#')));
+        let row = form["items"]["$ref"]
+            .as_str()
+            .and_then(|reference| schema.pointer(reference.trim_start_matches('#')));
         let columns = row.unwrap_or(&form["items"])["properties"].as_object().unwrap().keys();
         columns.map(move |column| format!("{table}.{column}"))
     });

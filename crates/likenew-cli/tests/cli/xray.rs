@@ -70,9 +70,12 @@ fn what_may_only_be_read_is_only_read() {
             assert_eq!(property(&report, key)["state"], "undecided", "{key}");
         }
         // More writes would need consent, for which there is no command to paste.
-        let actions =
-            report["answers"].as_array().unwrap().iter().flat_map(|of| of["actions"].as_array().unwrap());
-        for action in actions.filter(|of| of["id"] == "consent") {
+        let actions = report["answers"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .flat_map(|answer| answer["actions"].as_array().unwrap());
+        for action in actions.filter(|actions| actions["id"] == "consent") {
             assert!(action["command"].is_null() && action["loses"] == "everything", "{action}");
         }
     }

@@ -46,7 +46,9 @@ const HOLD_OUT_MIN: usize = 4;
 
 impl CurveFit {
     pub(super) fn new(curve: Curve, mut data_points: Vec<DataPoint>, grain: Grain) -> Self {
-        data_points.sort_by_key(|of| (of.point.bytes, of.point.depth, of.point.pattern.to_string()));
+        data_points.sort_by_key(|data_point| {
+            (data_point.point.bytes, data_point.point.depth, data_point.point.pattern.to_string())
+        });
         let key = |of: &DataPoint| match curve {
             Curve::Depth(_) => u64::from(of.point.depth),
             _ => of.point.bytes,
@@ -58,7 +60,7 @@ impl CurveFit {
             key != least && key != most
         });
         let inner: Vec<usize> = inner.collect();
-        let values: Vec<f64> = data_points.iter().map(|of| of.ns).collect();
+        let values: Vec<f64> = data_points.iter().map(|data_point| data_point.ns).collect();
         let attempts = Form::candidates(curve).iter().map(|form| {
             let predict = |kept: &[usize], hold_out: usize| {
                 let kept: Vec<DataPoint> = kept.iter().map(|index| data_points[*index]).collect();
@@ -93,12 +95,12 @@ impl CurveFit {
 
     /// The data point of a point, as it went into the fit.
     pub(super) fn data_point(&self, point: &Point) -> Option<&DataPoint> {
-        self.data_points.iter().find(|of| of.point == *point)
+        self.data_points.iter().find(|data_point| data_point.point == *point)
     }
 
     /// The typical uncertainty of the points, as a share.
     pub(super) fn noise(&self) -> Option<f64> {
-        median(&self.data_points.iter().map(|of| of.deviation).collect::<Vec<_>>())
+        median(&self.data_points.iter().map(|data_point| data_point.deviation).collect::<Vec<_>>())
     }
 
     pub(super) fn rows(&self) -> impl Iterator<Item = Row> {
@@ -249,7 +251,8 @@ impl Specification {
         // An unbounded value has no upper end.
         let bounded = |estimate: Estimate| {
             let end = |high: f64| if high < 1e15 { high } else { f64::INFINITY };
-            let interval = estimate.interval.map(|of| Interval { high: end(of.high), ..of });
+            let interval =
+                estimate.interval.map(|interval| Interval { high: end(interval.high), ..interval });
             Estimate { interval, ..estimate }
         };
         let advertised = self.advertised.map(|advertised| self.throughput.value / advertised * 100.0);

@@ -108,7 +108,7 @@ impl Form {
     /// Values that its shape parameter may have at these points.
     fn shapes(self, points: &[DataPoint], grain: Grain) -> Vec<f64> {
         let sorted = |value: fn(&Point) -> u64| {
-            let mut values: Vec<u64> = points.iter().map(|of| value(&of.point)).collect();
+            let mut values: Vec<u64> = points.iter().map(|point| value(&point.point)).collect();
             values.sort_unstable();
             values.dedup();
             values
@@ -126,8 +126,8 @@ impl Form {
             Self::Clusters => {
                 let longest = sorted(|point| point.bytes).last().copied().unwrap_or(0);
                 let doublings = |from: u64| std::iter::successors(Some(from), |of| of.checked_mul(2));
-                let up_to = |from: u64| doublings(from).take_while(move |of| *of <= longest);
-                up_to(2 * grain.block).chain(up_to(3 * grain.block)).map(|of| of as f64).collect()
+                let up_to = |from: u64| doublings(from).take_while(move |doubling| *doubling <= longest);
+                up_to(2 * grain.block).chain(up_to(3 * grain.block)).map(|size| size as f64).collect()
             }
             Self::Bounds => {
                 let deepest = sorted(|point| point.depth.into()).last().copied().unwrap_or(1);
@@ -147,8 +147,8 @@ impl Form {
         if points.len() < self.parameters() + SPARE {
             return None;
         }
-        let values: Vec<f64> = points.iter().map(|of| of.ns).collect();
-        let deviations: Vec<f64> = points.iter().map(|of| of.deviation).collect();
+        let values: Vec<f64> = points.iter().map(|point| point.ns).collect();
+        let deviations: Vec<f64> = points.iter().map(|point| point.deviation).collect();
         let parts = |shape: f64, index: usize| self.parts(shape, &points[index].point, grain);
         let shapes = self.shapes(points, grain);
         if matches!(self, Self::Plain | Self::Alone) {

@@ -22,8 +22,10 @@ const STEPS: u32 = 4;
 pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
     let lengths: Vec<&CurveFit> = curve_fits
         .iter()
-        .filter(|of| {
-            of.curve.op() == op && !matches!(of.curve, Curve::Depth(_)) && !of.data_points.is_empty()
+        .filter(|curve_fit| {
+            curve_fit.curve.op() == op
+                && !matches!(curve_fit.curve, Curve::Depth(_))
+                && !curve_fit.data_points.is_empty()
         })
         .collect();
     if lengths.is_empty() {
@@ -59,16 +61,19 @@ pub(super) fn of_op(op: Op, curve_fits: &[CurveFit]) -> Vec<(String, Series)> {
 
 /// Speed by depth, of both operations.
 pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
-    let by_depth =
-        curve_fits.iter().filter(|of| matches!(of.curve, Curve::Depth(_)) && of.data_points.len() > 1);
+    let by_depth = curve_fits
+        .iter()
+        .filter(|curve_fit| matches!(curve_fit.curve, Curve::Depth(_)) && curve_fit.data_points.len() > 1);
     let mut lines = Vec::new();
     for curve_fit in by_depth {
         let op = curve_fit.curve.op();
         let at = |of: &DataPoint| [f64::from(of.point.depth), 1e9 / of.ns];
         lines.push(Line::new(format!("{op}, measured"), curve_fit.data_points.iter().map(at).collect()));
         if let Some((fit, _)) = curve_fit.selected_fit() {
-            let predicted =
-                curve_fit.data_points.iter().map(|of| [f64::from(of.point.depth), 1e9 / fit.ns(&of.point)]);
+            let predicted = curve_fit
+                .data_points
+                .iter()
+                .map(|data_point| [f64::from(data_point.point.depth), 1e9 / fit.ns(&data_point.point)]);
             lines.push(Line::new(format!("{op}, fitted"), predicted.collect()));
         }
     }
@@ -117,7 +122,7 @@ fn lines(curve_fit: &CurveFit) -> Vec<Line> {
     let mut lines = Vec::new();
     for pattern in [PointPattern::Random, PointPattern::Aligned, PointPattern::Sequential] {
         let of_way: Vec<&DataPoint> =
-            curve_fit.data_points.iter().filter(|of| of.point.pattern == pattern).collect();
+            curve_fit.data_points.iter().filter(|data_point| data_point.point.pattern == pattern).collect();
         let (Some(first), Some(last)) = (of_way.first(), of_way.last()) else { continue };
         let measured = of_way.iter().map(|of| [of.point.bytes as f64, speed_of(&of.point, of.ns)]).collect();
         let band = of_way.iter().map(|of| {
@@ -155,7 +160,10 @@ fn speed_of(point: &Point, ns: f64) -> f64 {
 
 fn residuals(curve_fit: &CurveFit) -> Option<Line> {
     let (fit, _) = curve_fit.selected_fit()?;
-    let off = curve_fit.data_points.iter().map(|of| [of.point.bytes as f64, fit.ns(&of.point) / of.ns - 1.0]);
+    let off = curve_fit
+        .data_points
+        .iter()
+        .map(|data_point| [data_point.point.bytes as f64, fit.ns(&data_point.point) / data_point.ns - 1.0]);
     Some(Line::new(wording::curve(curve_fit.curve), off.collect()))
 }
 
@@ -169,10 +177,10 @@ fn mark(curve_fit: &CurveFit) -> Option<Mark> {
 /// Sorted by operation, access pattern, depth and length.
 pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> impl Iterator<Item = Row> {
     let mut points: Vec<&MeasuredPoint> = workload_plan.points.iter().collect();
-    points.sort_by_key(|of| {
-        (of.point.op.index(), of.point.pattern.to_string(), of.point.depth, of.point.bytes)
+    points.sort_by_key(|point| {
+        (point.point.op.index(), point.point.pattern.to_string(), point.point.depth, point.point.bytes)
     });
-    points.into_iter().map(|of| row(of, workload_plan, curve_fits))
+    points.into_iter().map(|point| row(point, workload_plan, curve_fits))
 }
 
 fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {

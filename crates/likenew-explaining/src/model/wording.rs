@@ -157,21 +157,18 @@ pub(super) fn write_cluster(cluster: Estimate, penalty: Estimate, upper: Option<
     let (id, question) = ("write_cluster", "Write cluster");
     let size = Size(cluster.value as u64);
     let is_sure = penalty.interval.is_some_and(|interval| interval.low > 0.0);
-    let answer = match is_sure {
-        true => {
-            let text = format!("{size}; each partial write costs {}", Latency(penalty.value));
-            Answer::info(id, question, text)
-        }
-        false => {
-            let text = format!("maybe {size}; partial writes may cost nothing");
-            Answer::unknown(id, question, text)
-        }
+    let answer = if is_sure {
+        let text = format!("{size}; each partial write costs {}", Latency(penalty.value));
+        Answer::info(id, question, text)
+    } else {
+        let text = format!("maybe {size}; partial writes may cost nothing");
+        Answer::unknown(id, question, text)
     };
     let answer = match penalty.interval {
         Some(Interval { low, high }) => answer.estimate(penalty.value, low, high, "ns"),
         None => answer,
     };
-    let answer = match cluster.interval.filter(|of| of.low < of.high) {
+    let answer = match cluster.interval.filter(|interval| interval.low < interval.high) {
         Some(Interval { low, high }) => answer.with_evidence(format!(
             "Aligned writes avoid this cost from {size} on (between {} and {}).",
             Size(low as u64),
@@ -377,31 +374,23 @@ pub(super) fn steadiness(
     stalls: Option<&Stalls>,
 ) -> Answer {
     let (id, question) = ("steadiness", "Steadiness");
-    let answer = match is_steady {
-        true if worst <= WORST_OF_STEADY => Answer::good(
-            id,
-            question,
-            format!("repeats differ by {}, at most {}", error(typical), error(worst)),
-        ),
-        true => {
-            let text = format!("most repeats differ by {}; the worst by {}", error(typical), error(worst));
-            Answer::info(id, question, text)
-        }
-        false => {
-            let text = match stalls {
-                Some(Stalls { count, longest }) => {
-                    let times =
-                        if *count == 1 { "once".into() } else { format!("{} times", Number(*count as f64)) };
-                    format!("not steady, it stalled {times} for up to {longest}")
-                }
-                None => {
-                    format!("not steady, repeats differ by {}, at worst by {}", error(typical), error(worst))
-                }
-            };
-            Answer::info(id, question, text).caveat(
-                "Other programs or background work of the drive disturb it, so all intervals are wide.",
-            )
-        }
+    let answer = if is_steady && worst <= WORST_OF_STEADY {
+        let text = format!("repeats differ by {}, at most {}", error(typical), error(worst));
+        Answer::good(id, question, text)
+    } else if is_steady {
+        let text = format!("most repeats differ by {}; the worst by {}", error(typical), error(worst));
+        Answer::info(id, question, text)
+    } else {
+        let text = match stalls {
+            Some(Stalls { count, longest }) => {
+                let times =
+                    if *count == 1 { "once".into() } else { format!("{} times", Number(*count as f64)) };
+                format!("not steady, it stalled {times} for up to {longest}")
+            }
+            None => format!("not steady, repeats differ by {}, at worst by {}", error(typical), error(worst)),
+        };
+        Answer::info(id, question, text)
+            .caveat("Other programs or background work of the drive disturb it, so all intervals are wide.")
     };
     let answer = answer.with_evidence(format!(
         "{} points were measured repeatedly; their repeats differ by {} typically and {} at worst.",
@@ -442,19 +431,19 @@ pub(super) struct Times {
 
 fn read_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
-    match times.is_explained {
-        true => format!("A read takes {access} plus its length at {rate}."),
-        false => format!("Short reads take {access}, long ones run at {rate}; no model fits in between."),
+    if times.is_explained {
+        format!("A read takes {access} plus its length at {rate}.")
+    } else {
+        format!("Short reads take {access}, long ones run at {rate}; no model fits in between.")
     }
 }
 
 fn write_summary(times: &Times) -> String {
     let (access, rate) = (Latency(times.access), Rate(times.throughput));
-    match times.is_explained {
-        true => format!("A write takes {access} plus its length at {rate}."),
-        false => {
-            format!("Short writes take {access}, long ones run at {rate}; no model fits in between.")
-        }
+    if times.is_explained {
+        format!("A write takes {access} plus its length at {rate}.")
+    } else {
+        format!("Short writes take {access}, long ones run at {rate}; no model fits in between.")
     }
 }
 

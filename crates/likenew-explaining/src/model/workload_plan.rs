@@ -265,7 +265,11 @@ impl<'a> WorkloadPlan<'a> {
     /// The data points of a curve.
     pub(super) fn data_points(&self, curve: Curve) -> Vec<DataPoint> {
         self.points_on(curve)
-            .map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() })
+            .map(|measured| DataPoint {
+                point: measured.point,
+                ns: measured.ns(),
+                deviation: measured.deviation(),
+            })
             .collect()
     }
 
@@ -286,7 +290,8 @@ impl<'a> WorkloadPlan<'a> {
         let mut best: Option<(f64, Point)> = None;
         for curve in self.curves().into_iter().filter(|curve| !matches!(curve, Curve::Depth(_))) {
             let data_points = self.data_points(curve);
-            let selected_count = data_points.iter().filter(|of| !first.contains(&of.point)).count();
+            let selected_count =
+                data_points.iter().filter(|data_point| !first.contains(&data_point.point)).count();
             if selected_count >= SELECTED_MAX {
                 continue;
             }
@@ -340,11 +345,11 @@ impl<'a> WorkloadPlan<'a> {
             let many = of.deviation() > SCATTER_LEAST || of.point.bytes == self.longest();
             visits < VISITS || (visits < VISITS_MAX && many)
         };
-        let open = self.points.iter().filter(wants).filter(|of| self.is_affordable(&of.point, 1));
+        let open = self.points.iter().filter(wants).filter(|point| self.is_affordable(&point.point, 1));
         let key = |of: &&MeasuredPoint| (std::cmp::Reverse(self.visits(&of.point)), of.deviation());
         let worst =
             open.max_by(|one, other| key(one).partial_cmp(&key(other)).expect("deviations are numbers"));
-        worst.map(|of| of.point)
+        worst.map(|worst| worst.point)
     }
 
     /// Most bytes of a visit.

@@ -42,16 +42,16 @@ impl Zones {
     /// From the visits of one operation; `None` if there are too few. `access_ns` is what a run takes besides
     /// its transfer.
     pub(super) fn from_visits(op: Op, workload_plan: &WorkloadPlan<'_>, access_ns: f64) -> Option<Self> {
-        let long = workload_plan.points.iter().filter(|of| {
-            of.point.op == op && of.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, of)
+        let long = workload_plan.points.iter().filter(|point| {
+            point.point.op == op && point.point.bytes >= LENGTH_MIN && is_in_sequence(workload_plan, point)
         });
-        let rates = long.flat_map(|of| {
-            let access = if of.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
-            of.visits
-                .iter()
-                .filter(move |visit| visit.ns > 2.0 * access)
-                .map(move |visit| [visit.middle(), of.point.bytes as f64 / (visit.ns - access) * 1e9])
-        });
+        let rates =
+            long.flat_map(|measured| {
+                let access = if measured.point.pattern == PointPattern::Sequential { 0.0 } else { access_ns };
+                measured.visits.iter().filter(move |visit| visit.ns > 2.0 * access).map(move |visit| {
+                    [visit.middle(), measured.point.bytes as f64 / (visit.ns - access) * 1e9]
+                })
+            });
         let mut rates: Vec<[f64; 2]> = rates.collect();
         rates.sort_by(|one, other| one[0].total_cmp(&other[0]));
         if rates.len() < VISITS_MIN {

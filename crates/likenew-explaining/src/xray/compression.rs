@@ -143,11 +143,10 @@ impl Round {
         if self.scatters {
             return None;
         }
-        match self.reads.is_less(FASTER) && self.write_ratio() < WRITTEN_SLOWER_MAX {
-            true => Some("yes"),
-            false => {
-                self.reads.is_same(SAME).then_some("no").filter(|_| self.write_ratio() > ZERO_WRITE_RATIO_MAX)
-            }
+        if self.reads.is_less(FASTER) && self.write_ratio() < WRITTEN_SLOWER_MAX {
+            Some("yes")
+        } else {
+            self.reads.is_same(SAME).then_some("no").filter(|_| self.write_ratio() > ZERO_WRITE_RATIO_MAX)
         }
     }
 }
@@ -191,12 +190,12 @@ fn infer_property(rounds: &[Round]) -> Property {
     let with_pairs = |reason: Reason| wording::write_pairs(reason, pairs.len(), Share(middle));
     let reads = median(&rounds.iter().map(|round| round.reads.ratio()).collect::<Vec<_>>()).expect("several");
     // Zeros that read slower, or only partly write faster, are not compression.
-    match pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
-        true => Property::word(key, "yes", 0.97, with_pairs(reason(wording::zeros_faster))),
-        false if middle > CLEARLY && reads > CLEARLY => {
-            Property::word(key, "no", 0.97, with_pairs(reason(wording::zeros_no_faster)))
-        }
-        false => Property::undecided(key, with_pairs(reason(wording::zeros_unclear))),
+    if pairs.iter().all(|ratio| *ratio < CLEARLY) && reads < 1.0 {
+        Property::word(key, "yes", 0.97, with_pairs(reason(wording::zeros_faster)))
+    } else if middle > CLEARLY && reads > CLEARLY {
+        Property::word(key, "no", 0.97, with_pairs(reason(wording::zeros_no_faster)))
+    } else {
+        Property::undecided(key, with_pairs(reason(wording::zeros_unclear)))
     }
 }
 

@@ -253,9 +253,10 @@ impl<'a> Context<'a> {
 
     /// Why this many bytes cannot be written here.
     pub(super) fn write_refusal(&self, bytes: u64) -> Reason {
-        match self.evidence.geometry.writable {
-            true => wording::too_few_writes(bytes, self.remaining()),
-            false => wording::read_only(),
+        if self.evidence.geometry.writable {
+            wording::too_few_writes(bytes, self.remaining())
+        } else {
+            wording::read_only()
         }
     }
 
@@ -270,11 +271,14 @@ impl<'a> Context<'a> {
     /// Why what needs a full drive was not measured.
     pub(super) fn fill_refusal(&self) -> Reason {
         let is_simulated = self.evidence.identity.kind == Kind::Simulated;
-        match self.is_whole() {
-            true if is_simulated && self.span > SIMULATED_MAX => wording::fill_too_long(),
-            true if self.could_write(self.span) => wording::fill_missing(),
-            true => self.write_refusal(self.span).how(wording::NEEDS_FILL),
-            false => self.part_refusal(),
+        if !self.is_whole() {
+            self.part_refusal()
+        } else if is_simulated && self.span > SIMULATED_MAX {
+            wording::fill_too_long()
+        } else if self.could_write(self.span) {
+            wording::fill_missing()
+        } else {
+            self.write_refusal(self.span).how(wording::NEEDS_FILL)
         }
     }
 }
@@ -420,9 +424,10 @@ pub(super) fn in_noise(mut property: Property) -> Property {
     property.confidence = property.confidence.min(CONFIDENCE_IN_NOISE);
     if let State::Number { value, low, high } = property.state {
         let (low, high) = ((2.0 * low - value).max(0.0), 2.0 * high - value);
-        property.state = match high - low > WIDTH_MAX * value {
-            true => State::Undecided,
-            false => State::Number { value, low, high },
+        property.state = if high - low > WIDTH_MAX * value {
+            State::Undecided
+        } else {
+            State::Number { value, low, high }
         };
     }
     if property.state == State::Undecided {

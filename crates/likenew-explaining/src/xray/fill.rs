@@ -556,10 +556,10 @@ impl<'a> Recovery<'a> {
         };
         let reason = wording::recoveries(&self.recoveries);
         let Some((short, enough)) = self.bracket() else {
-            return match longest[1] < CACHE_SHARE_MIN * self.cache.bytes && self.recoveries.len() >= RESTS_MAX
-            {
-                true => Property::absent(key, 0.9, reason),
-                false => Property::undecided(key, wording::unclear_recovery(reason)),
+            return if longest[1] < CACHE_SHARE_MIN * self.cache.bytes && self.recoveries.len() >= RESTS_MAX {
+                Property::absent(key, 0.9, reason)
+            } else {
+                Property::undecided(key, wording::unclear_recovery(reason))
             };
         };
         if short[1] < CACHE_SHARE_MIN * self.cache.bytes && short[0] < 0.8 * enough[0] {

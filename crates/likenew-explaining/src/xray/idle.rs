@@ -105,9 +105,10 @@ impl Idle {
         let longest = rests.longest()?;
         rests.property(context).or_else(|| {
             let reason = rests.without_effect()?;
-            Some(match 2.0 * longest >= ASKING.longest && !context.is_busy() {
-                true => Property::absent(Key::IdleCollectionNs, 0.9, reason),
-                false => Property::undecided(Key::IdleCollectionNs, reason),
+            Some(if 2.0 * longest >= ASKING.longest && !context.is_busy() {
+                Property::absent(Key::IdleCollectionNs, 0.9, reason)
+            } else {
+                Property::undecided(Key::IdleCollectionNs, reason)
             })
         })
     }
@@ -210,13 +211,12 @@ impl Rests {
         let orderly =
             after.clone().filter(|[_, ratio]| *ratio >= self.asking.busy).count() * 2 > after.count();
         let is_told = short > 0.0 && orderly && long <= REST_RATIO_MAX * short && !context.is_busy();
-        Some(match is_told {
-            true => {
-                let inner = |from: f64, to: f64| from * (to / from).powf((1.0 - NINE_OF_TEN) / 2.0);
-                let interval = (inner(short, long), inner(long, short));
-                Property::number(key, (short * long).sqrt(), interval, SURE, reason)
-            }
-            false => Property::undecided(key, wording::contradictory_idling(reason)),
+        Some(if is_told {
+            let inner = |from: f64, to: f64| from * (to / from).powf((1.0 - NINE_OF_TEN) / 2.0);
+            let interval = (inner(short, long), inner(long, short));
+            Property::number(key, (short * long).sqrt(), interval, SURE, reason)
+        } else {
+            Property::undecided(key, wording::contradictory_idling(reason))
         })
     }
 

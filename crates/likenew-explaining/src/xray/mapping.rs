@@ -317,9 +317,10 @@ impl<'a> Search<'a> {
             properties.push(erase_unit(cluster, f64::from(self.page)));
             pictures.extend(self.tries.last().map(|last| ("pauses_in_order", pauses(last, cluster))));
         }
-        let clusters = match is_full(context, &context.evidence.segments) {
-            true => Some(0..context.span),
-            false => self.written_end.map(|end| self.start(context)..end),
+        let clusters = if is_full(context, &context.evidence.segments) {
+            Some(0..context.span)
+        } else {
+            self.written_end.map(|end| self.start(context)..end)
         };
         Finding { properties, pictures, shared: Shared { clusters, ..Shared::default() } }
     }
@@ -411,9 +412,10 @@ fn infer_property(times: &Times, is_full: bool) -> Property {
     };
     let merge = Latency(times.merge());
     let measured = MergeTimes { sequential, random, within: Latency(narrow), merge };
-    match narrow > UNMERGED_SHARE * times.merge() {
-        true => Property::word(Key::Mapping, "block", 0.97, wording::every_write_merged(&measured)),
-        false => Property::word(Key::Mapping, "hybrid", 0.97, wording::log_absorbs_writes(&measured)),
+    if narrow > UNMERGED_SHARE * times.merge() {
+        Property::word(Key::Mapping, "block", 0.97, wording::every_write_merged(&measured))
+    } else {
+        Property::word(Key::Mapping, "hybrid", 0.97, wording::log_absorbs_writes(&measured))
     }
 }
 

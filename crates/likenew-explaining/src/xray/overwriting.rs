@@ -59,9 +59,10 @@ impl Experiment for Overwriting {
         steps.end_at_errors();
         let mut overwrites = Overwrites::default();
         let _ended = overwrites.measure(context, steps);
-        match context.inferences.is("flash") {
-            true => steps.conclude(|| overwrites.finding(context)),
-            false => Finding::default(),
+        if context.inferences.is("flash") {
+            steps.conclude(|| overwrites.finding(context))
+        } else {
+            Finding::default()
         }
     }
 }
@@ -186,9 +187,10 @@ impl<'a> Overwrites<'a> {
     fn finding(self, context: &Context<'_>) -> Finding {
         let (order, spare) = (self.order(context), self.spare(context));
         let unit = order.property(context);
-        let share = match context.has_others() {
-            true => Property::undecided(Key::OverProvisioningPercent, wording::shared_drive()),
-            false => spare.property(context, &unit),
+        let share = if context.has_others() {
+            Property::undecided(Key::OverProvisioningPercent, wording::shared_drive())
+        } else {
+            spare.property(context, &unit)
         };
         let mut finding = Finding { properties: vec![share, unit], ..Finding::default() };
         finding.properties.extend(self.idle.property(context));

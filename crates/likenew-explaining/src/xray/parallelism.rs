@@ -481,9 +481,10 @@ impl Conflicts {
             Pattern::Unclear { share } => share,
             clear => return clear,
         };
-        let (hits, cases) = match self.wait_share.is_empty() {
-            true => (self.slow, self.all),
-            false => (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64),
+        let (hits, cases) = if self.wait_share.is_empty() {
+            (self.slow, self.all)
+        } else {
+            (self.runs().len() as u64, (self.runs().len() as f64 / share) as u64)
         };
         let Some(interval) = share_interval(hits, cases, CONFIDENCE_90).filter(|_| hits > 0) else {
             return Pattern::Unclear { share };

@@ -1053,9 +1053,10 @@ pub(super) fn action_quiet() -> Action {
 }
 
 pub(super) fn action_more_writes(has_limit: bool) -> Action {
-    match has_limit {
-        true => Action::new("more_writes", "Run without a limit on what is written"),
-        false => Action::new("more_writes", "Run with more writes allowed"),
+    if has_limit {
+        Action::new("more_writes", "Run without a limit on what is written")
+    } else {
+        Action::new("more_writes", "Run with more writes allowed")
     }
 }
 

@@ -41,10 +41,7 @@ fn refusal(context: &Context<'_>) -> Option<Property> {
     {
         return undecided(wording::short_files());
     }
-    match context.may_begin(bursts::FIRST) {
-        true => None,
-        false => undecided(context.write_refusal(bursts::FIRST)),
-    }
+    if context.may_begin(bursts::FIRST) { None } else { undecided(context.write_refusal(bursts::FIRST)) }
 }
 
 fn is_disk(context: &Context<'_>) -> bool {

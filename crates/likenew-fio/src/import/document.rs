@@ -91,9 +91,10 @@ fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> Impor
     let message = error.to_string();
     let reason = message.rsplit_once(" at line ").map_or(message.as_str(), |(reason, _)| reason).to_owned();
     let line = lines_before + error.line();
-    match error.is_eof() {
-        true => ImportError::CutOff { line, column, reason },
-        false => ImportError::Malformed { line, column, reason },
+    if error.is_eof() {
+        ImportError::CutOff { line, column, reason }
+    } else {
+        ImportError::Malformed { line, column, reason }
     }
 }
 

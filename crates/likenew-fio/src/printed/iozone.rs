@@ -145,8 +145,8 @@ pub(super) fn throughput(text: &str) -> Figures {
         )
     });
     static RECORD: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?i)in (?<kib>\d+) kbyte records"));
-    let record = RECORD.captures(text).and_then(|found| {
-        let kib = found["kib"].parse::<u32>().ok()?;
+    let record = RECORD.captures(text).and_then(|captures| {
+        let kib = captures["kib"].parse::<u32>().ok()?;
         kib.checked_mul(KIB).filter(|bytes| *bytes > 0)
     });
     let figure = |found: regex::Captures<'_>| {

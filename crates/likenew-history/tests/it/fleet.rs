@@ -140,8 +140,11 @@ fn the_others_of_a_model_are_all_but_itself() {
     report(&server.location(), 2, &hosts[2]).unwrap();
     let mut reads = |signature: &DriveSignature, most| -> Vec<f64> {
         let metrics = history.peers_of(signature, most).unwrap();
-        let mut reads: Vec<f64> =
-            metrics.iter().filter(|of| of.name == "sequential_read").map(|of| of.value).collect();
+        let mut reads: Vec<f64> = metrics
+            .iter()
+            .filter(|metric| metric.name == "sequential_read")
+            .map(|metric| metric.value)
+            .collect();
         reads.sort_by(f64::total_cmp);
         reads
     };

@@ -123,7 +123,8 @@ fn a_target_of_which_no_drive_is_known_has_its_last_check() {
     let mut history = runs.open();
     history.update().unwrap();
     let unknown = history.unknown_drives().unwrap();
-    let last: Vec<(&str, String)> = unknown.iter().map(|of| (&*of.target, of.last_check.clone())).collect();
+    let last: Vec<(&str, String)> =
+        unknown.iter().map(|drive| (&*drive.target, drive.last_check.clone())).collect();
     assert_eq!(last, [("/dev/sda", Run::new(2, "", 5e8).name())]);
 }
 

@@ -346,11 +346,8 @@ mod tests {
         assert_eq!(apart.value, paired.value);
         // Three zones of a disk do not differ by chance: the drops are 49, 31 and 10 of 60.
         assert!((paired.value - 50.0).abs() < 1e-9 && paired.interval.unwrap().contains(50.0));
-        assert!(
-            apart.interval.is_none_or(
-                |of| of.high - of.low > paired.interval.unwrap().high - paired.interval.unwrap().low
-            )
-        );
+        assert!(apart.interval.is_none_or(|interval| interval.high - interval.low
+            > paired.interval.unwrap().high - paired.interval.unwrap().low));
     }
 
     #[test]

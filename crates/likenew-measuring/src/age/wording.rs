@@ -317,7 +317,7 @@ fn metric_name(test: &str) -> String {
 
 /// `34% slower`, `5.81× as long`, and no number where the interval includes no change.
 fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> String {
-    if (ratio - 1.0).abs() < 0.005 && drop.is_none_or(|of| of.low > -limit && of.high < limit) {
+    if (ratio - 1.0).abs() < 0.005 && drop.is_none_or(|drop| drop.low > -limit && drop.high < limit) {
         return UNCHANGED.into();
     }
     match drop {

@@ -60,7 +60,10 @@ impl Run<'_> {
 
     fn score(&self, overall: Overall) -> Answer {
         let score = overall.score;
-        let answer = match score.interval.map(|of| of.high - of.low <= 2.0 * NOTICED * score.value) {
+        let answer = match score
+            .interval
+            .map(|interval| interval.high - interval.low <= 2.0 * NOTICED * score.value)
+        {
             Some(true) => wording::score(overall),
             Some(false) => {
                 let answer = wording::score_is_imprecise(overall, Share(NOTICED));
@@ -201,8 +204,8 @@ impl Run<'_> {
         let Some(last) = recovered.last() else { return Some(wording::no_recovery_phase()) };
         let value = last / best;
         // One more value of the same scatter lies within mean ± t·s·√(1 + 1/n); half of that range is t·s.
-        let interval = mean_interval(steady, CONFIDENCE_95).map(|of| {
-            let half = (of.high - of.low) / 2.0 * (steady.len() as f64).sqrt() / best;
+        let interval = mean_interval(steady, CONFIDENCE_95).map(|mean_interval| {
+            let half = (mean_interval.high - mean_interval.low) / 2.0 * (steady.len() as f64).sqrt() / best;
             Interval { low: (value - half).max(0.0), high: value + half }
         });
         let left = Estimate { value, interval };
@@ -239,7 +242,7 @@ pub(super) fn finish(findings: &mut Findings) {
 
 /// All passes together; `None` before every application was replayed once.
 fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
-    let scores: Vec<f64> = overalls.iter().map(|of| of.score).collect();
+    let scores: Vec<f64> = overalls.iter().map(|overall| overall.score).collect();
     let metric = |of: fn(&OverallScore) -> f64| {
         geometric_mean(&overalls.iter().map(|overall| Some(of(overall))).collect::<Vec<_>>())
             .unwrap_or_default()

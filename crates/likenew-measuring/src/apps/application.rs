@@ -192,7 +192,7 @@ impl Side {
         if self.ios() > COUNT_MAX || self.bytes.value > BYTES_MAX {
             return Err(wording::too_many_ios(COUNT_MAX));
         }
-        if self.random_bytes.as_ref().is_some_and(|of| of.value > self.bytes.value) {
+        if self.random_bytes.as_ref().is_some_and(|random_bytes| random_bytes.value > self.bytes.value) {
             return Err(wording::too_many_random_bytes());
         }
         let lengths = || self.lengths.value.choices().iter().map(|(bytes, _)| *bytes);

@@ -84,7 +84,7 @@ impl OverallScore {
     /// `None` before every application completed the test.
     fn of_test(test: &[Option<PassTotals>]) -> Option<Self> {
         let mean = |metric: fn(&PassTotals) -> f64| {
-            geometric_mean(&test.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
+            geometric_mean(&test.iter().map(|test| test.as_ref().map(metric)).collect::<Vec<_>>())
         };
         let bytes_per_s = mean(PassTotals::bytes_per_s)?;
         let access_time_ns = mean(PassTotals::access_time_ns)?;
@@ -94,7 +94,7 @@ impl OverallScore {
     /// The geometric means of several; `None` if one is missing.
     pub(super) fn mean_of(scores: &[Option<Self>]) -> Option<Self> {
         let mean = |metric: fn(&Self) -> f64| {
-            geometric_mean(&scores.iter().map(|of| of.as_ref().map(metric)).collect::<Vec<_>>())
+            geometric_mean(&scores.iter().map(|score| score.as_ref().map(metric)).collect::<Vec<_>>())
         };
         Some(Self {
             bytes_per_s: mean(|of| of.bytes_per_s)?,
@@ -242,9 +242,9 @@ fn phases(measured: &AppResults<'_>) -> Vec<Row> {
         (overall.is_some() || writes.is_some()).then(|| {
             Row::new()
                 .with("phase", phase.name.replace(' ', "_"))
-                .with("score", overall.map(|of| of.score))
-                .with("bytes_per_s", overall.map(|of| of.bytes_per_s))
-                .with("access_time_ns", overall.map(|of| of.access_time_ns))
+                .with("score", overall.map(|overall| overall.score))
+                .with("bytes_per_s", overall.map(|overall| overall.bytes_per_s))
+                .with("access_time_ns", overall.map(|overall| overall.access_time_ns))
                 // Before its test, at random.
                 .with("written_bytes", writes.map(|writes| writes.bytes))
                 .with("written_bytes_per_s", writes.and_then(|writes| writes.bytes_per_s))

@@ -231,7 +231,7 @@ mod tests {
             let text: Vec<String> = LENGTHS.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
             let shares: Size = text.join(",").parse().unwrap();
             let lengths = with_mean(&shares, mean);
-            prop_assert!((lengths.iter().map(|of| of.1).sum::<f64>() - 1.0).abs() < 1e-12);
+            prop_assert!((lengths.iter().map(|length| length.1).sum::<f64>() - 1.0).abs() < 1e-12);
             prop_assert!((mean_of(&lengths) / mean - 1.0).abs() < 1e-9);
             // Each of six weights is rounded by half a millionth at most.
             prop_assert!((size(&lengths).mean() - mean).abs() < 6.0 * 0.5e-6 * 131_072.0 + 1e-6);

@@ -42,9 +42,9 @@ fn test_speeds(test: &Test, speeds: &[OpSpeed]) -> String {
     };
     let speeds: Vec<String> = speeds
         .iter()
-        .map(|of| {
-            let op = operation(of.op);
-            if test.random { format!("{op} {}", of.iops) } else { format!("{op} {}", of.rate) }
+        .map(|speed| {
+            let op = operation(speed.op);
+            if test.random { format!("{op} {}", speed.iops) } else { format!("{op} {}", speed.rate) }
         })
         .collect();
     format!("{name} {}", speeds.join(", "))

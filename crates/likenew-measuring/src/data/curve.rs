@@ -300,7 +300,7 @@ impl ExpectedSpeed {
         let time = mean(&by_pass)?;
         let steps = 0..curve.steps.len();
         let mean_times: Vec<f64> =
-            steps.map(|step| times.iter().map(|of| of[step]).sum::<f64>() / times.len() as f64).collect();
+            steps.map(|step| times.iter().map(|time| time[step]).sum::<f64>() / times.len() as f64).collect();
         let of_sample = weights.iter().map(|Weight { weight, share }| {
             weight * (time_at(&mean_times, share.high) - time_at(&mean_times, share.low)) / 2.0
         });

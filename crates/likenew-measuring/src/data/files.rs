@@ -190,10 +190,10 @@ impl FileScan {
         let all = self.bytes();
         let kinds = self.by_bytes().into_iter().filter(|kind| kind.bytes > 0);
         kinds
-            .map(|of| FileKind {
-                name: &of.kind,
-                share: quantity::Share(of.bytes as f64 / all),
-                compresses_to: of.compresses_to.map(|share| quantity::Share(share.value)),
+            .map(|kind| FileKind {
+                name: &kind.kind,
+                share: quantity::Share(kind.bytes as f64 / all),
+                compresses_to: kind.compresses_to.map(|share| quantity::Share(share.value)),
             })
             .collect()
     }

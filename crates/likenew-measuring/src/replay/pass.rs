@@ -117,7 +117,9 @@ pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Appl
         }
     };
     let mut applications: Vec<Application> = (0..=names.len()).map(of).filter(|of| of.ios > 0).collect();
-    applications.sort_by_key(|of| std::cmp::Reverse((of.waiting.recorded_ns, of.waiting_here)));
+    applications.sort_by_key(|application| {
+        std::cmp::Reverse((application.waiting.recorded_ns, application.waiting_here))
+    });
     applications
 }
 
@@ -237,7 +239,7 @@ pub(super) fn applications_series(passes: &[Pass<'_>], names: &[String]) -> Seri
         Line::new(name, points)
     };
     let mut lines = vec![line(wording::HERE_LINE, &|at| applications[at].waiting_here as f64)];
-    if applications.iter().any(|of| of.waiting.recorded_ns > 0) {
+    if applications.iter().any(|application| application.waiting.recorded_ns > 0) {
         lines.push(line(wording::RECORDED_LINE, &|at| applications[at].waiting.recorded_ns as f64));
     }
     Series::new(
@@ -246,6 +248,6 @@ pub(super) fn applications_series(passes: &[Pass<'_>], names: &[String]) -> Seri
         axis(wording::APPLICATION_AXIS, ""),
         axis(wording::WAITING_AXIS, "ns"),
     )
-    .categories(applications.iter().map(|of| of.name.clone()))
+    .categories(applications.iter().map(|application| application.name.clone()))
     .lines(lines)
 }

@@ -72,7 +72,7 @@ pub(super) fn measured_once() -> &'static str {
 }
 
 pub(super) fn summary(speeds: &[WorkloadSpeed<'_>]) -> String {
-    let named = speeds.iter().take(NAMED_MAX).map(|of| format!("{}: {}", of.name, of.text()));
+    let named = speeds.iter().take(NAMED_MAX).map(|speed| format!("{}: {}", speed.name, speed.text()));
     let named: Vec<String> = named.collect();
     match speeds.len().saturating_sub(NAMED_MAX) {
         0 => format!("{}.", named.join("; ")),

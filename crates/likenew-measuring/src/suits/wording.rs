@@ -69,7 +69,7 @@ impl Need {
 /// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
 pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
     let of = |wanted: bool| -> Vec<&str> {
-        judged.iter().filter(|of| of.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
+        judged.iter().filter(|judged| judged.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
     };
     let (yes, no) = (of(true), of(false));
     let (rate, p99) = (Number(one.rate.value.round()), one.wait.latency.quantile(P99));

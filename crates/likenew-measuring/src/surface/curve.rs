@@ -401,6 +401,9 @@ mod tests {
     #[test]
     fn few_points_expect_nothing() {
         assert_eq!(expected_speeds(&[5.0; 7]), None);
-        assert_eq!(expected_speeds(&[0.0; 20]).map(|of| shares(&[0.0; 20], &of)), Some(vec![1.0; 20]));
+        assert_eq!(
+            expected_speeds(&[0.0; 20]).map(|expected_speed| shares(&[0.0; 20], &expected_speed)),
+            Some(vec![1.0; 20])
+        );
     }
 }

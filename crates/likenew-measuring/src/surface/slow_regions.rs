@@ -107,7 +107,8 @@ impl SlowRegions {
             curve.failures.iter().map(|(number, range, segment)| unreadable_region(*number, range, segment)),
         );
         places.sort_by_key(|place| place.from_bytes);
-        let stands = curve.points.iter().filter(|point| places.iter().all(|of| of.point != point.number));
+        let stands =
+            curve.points.iter().filter(|point| places.iter().all(|place| place.point != point.number));
         let least = stands.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
         Self { places, floor: curve.floor, points: curve.points.len(), share: curve.share(), least }
     }

@@ -130,11 +130,14 @@ impl<'b, 'a> Family<'b, 'a> {
         let sufficient_depth = (0..count).find(|at| looks_enough(*at)).unwrap_or(last);
         let possibly = (0..count).find(|at| !any_faster(*at)).unwrap_or(last);
         let surely = (0..count).find(|at| none_faster(*at)).unwrap_or(last);
-        let gains = match any_faster(0) {
-            true => Verdict::Above,
-            false if none_faster(0) => Verdict::Alike,
-            false if cells.iter().all(|one| one.passes.is_one()) => Verdict::OnePass,
-            false => Verdict::Unclear,
+        let gains = if any_faster(0) {
+            Verdict::Above
+        } else if none_faster(0) {
+            Verdict::Alike
+        } else if cells.iter().all(|cell| cell.passes.is_one()) {
+            Verdict::OnePass
+        } else {
+            Verdict::Unclear
         };
         Some(Self {
             sufficient_depth,

@@ -358,9 +358,9 @@ pub(super) fn depth_in_one_pass(form: Form, op: Mix, shallow: DepthSpeed, deep: 
 pub(super) fn iops_by_depth(speeds: &[DepthSpeed]) -> String {
     let speeds: Vec<String> = speeds
         .iter()
-        .map(|of| match of.ratio {
-            Some(ratio) => format!("{} at QD{} ({})", Iops(of.iops), of.depth, Factor(ratio)),
-            None => format!("{} at QD{}", Iops(of.iops), of.depth),
+        .map(|speed| match speed.ratio {
+            Some(ratio) => format!("{} at QD{} ({})", Iops(speed.iops), speed.depth, Factor(ratio)),
+            None => format!("{} at QD{}", Iops(speed.iops), speed.depth),
         })
         .collect();
     format!("{}.", speeds.join(", "))

@@ -77,7 +77,8 @@ fn every_application_issues_its_published_counts_and_bytes() {
 fn depths_share_the_ios_and_pauses_fill_the_published_time() {
     let on = evidence(64 << 30, true);
     let launch = course(AppsOptions { passes: 1, ..options(&["battlefield-3-launch"]) }, &on);
-    let ops: Vec<(u32, u64)> = launch[1..].iter().map(|of| (of.depth(), of.until.ops.unwrap())).collect();
+    let ops: Vec<(u32, u64)> =
+        launch[1..].iter().map(|workload| (workload.depth(), workload.until.ops.unwrap())).collect();
     // 93% of 14,488, to the half I/O for each of four kinds.
     assert_eq!((ops.len(), ops[0].0, ops[1].0, ops[0].1 + ops[1].1), (2, 1, 2, 14_488));
     assert!((ops[0].1 as f64 - 0.93 * 14_488.0).abs() <= 2.0, "{ops:?}");

@@ -56,11 +56,15 @@ fn durable_writes_wait_for_a_flush_each_or_are_durable_when_they_end() {
     let table = findings.overview.table.unwrap();
     assert_eq!(table.rows.last().unwrap().cells[0], "O_DSYNC 8K T8 write");
     let plan = DryRun::plan(&bench, &evidence(SPAN, true)).unwrap();
-    let commits: Vec<_> = plan.workloads.iter().filter(|of| of.name.contains(" 8K ")).collect();
+    let commits: Vec<_> = plan.workloads.iter().filter(|workload| workload.name.contains(" 8K ")).collect();
     assert_eq!(commits.len(), 4 * 3);
-    assert!(commits[..6].iter().all(|of| of.streams[0].flush_every == 1 && of.streams[0].sync.is_none()));
-    assert!(commits[6..].iter().all(|of| of.streams[0].sync == Some(Durability::Data)));
-    assert!(commits.iter().all(|of| of.bytes_written_max() == Some(5000 * 8192)));
+    assert!(
+        commits[..6]
+            .iter()
+            .all(|commit| commit.streams[0].flush_every == 1 && commit.streams[0].sync.is_none())
+    );
+    assert!(commits[6..].iter().all(|commit| commit.streams[0].sync == Some(Durability::Data)));
+    assert!(commits.iter().all(|commit| commit.bytes_written_max() == Some(5000 * 8192)));
 }
 
 #[test]

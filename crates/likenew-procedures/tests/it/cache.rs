@@ -120,10 +120,13 @@ fn a_span_that_memory_cannot_hold_has_no_ram_and_a_part_of_it_is_reported() {
     assert_eq!(standing(&findings, DIRECT), Some(Standing::Good));
     // Half of it, sometimes more and sometimes less, around the limit.
     let half = |index: usize, workload: &Workload| {
-        Some(match workload.name.contains("second") {
-            true => 0.5 + 0.01 * (index / 8 % 2) as f64,
-            false if workload.writes() && workload.access == Access::Buffered => 0.1 * (index / 8 % 2) as f64,
-            false => 0.0,
+        let is_odd = (index / 8 % 2) as f64;
+        Some(if workload.name.contains("second") {
+            0.5 + 0.01 * is_odd
+        } else if workload.writes() && workload.access == Access::Buffered {
+            0.1 * is_odd
+        } else {
+            0.0
         })
     };
     let (_, findings) = play(options(), folder(true), half);
@@ -168,7 +171,7 @@ fn what_may_only_be_read_is_only_read_and_its_pages_are_nobodys_to_drop() {
         Some(if index == 1 { 1.0 / 3.0 } else { usual(index, workload)? })
     });
     assert_eq!(evidence.segments.len(), 3 * 4);
-    assert!(evidence.segments.iter().all(|of| !of.workload.writes() && !of.workload.cold));
+    assert!(evidence.segments.iter().all(|segment| !segment.workload.writes() && !segment.workload.cold));
     assert_eq!(standing(&findings, READ), Some(Standing::Info));
     assert!(answer(&findings, READ).answer.starts_with("100%"));
     assert!(answer(&findings, READ).caveats[0].contains("11% of the first read"));
@@ -182,7 +185,7 @@ fn the_second_read_is_the_first_one_again() {
     let cache = Cache::new(CacheOptions { span: 8 * MIB, ..CacheOptions::default() }).unwrap();
     let (evidence, _) = play(CacheOptions { span: 8 * MIB, ..CacheOptions::default() }, folder(true), usual);
     let named = |words: &str| {
-        let mut found = evidence.segments.iter().filter(|of| of.workload.name.contains(words));
+        let mut found = evidence.segments.iter().filter(|segment| segment.workload.name.contains(words));
         found.next().map(|segment| segment.workload.clone()).unwrap()
     };
     let (first, second) = (named("random first"), named("random second"));
@@ -192,7 +195,8 @@ fn the_second_read_is_the_first_one_again() {
     assert_ne!(named("random direct write").seed, named("random buffered write").seed);
     assert!(named("buffered, flushed").flush && named("sequential null").access == Access::Null);
     // A first read that its time limit has ended early.
-    let at = evidence.segments.iter().position(|of| of.workload.name.contains("random second")).unwrap();
+    let at =
+        evidence.segments.iter().position(|segment| segment.workload.name.contains("random second")).unwrap();
     let mut part = Evidence { segments: evidence.segments[..at].to_vec(), ..evidence.clone() };
     part.segments[at - 1].tallies[0].bytes = 3 * 4096;
     let Ok(Step::Run(again)) = cache.next(&part) else { panic!("there is more") };
@@ -203,7 +207,8 @@ fn the_second_read_is_the_first_one_again() {
 fn a_second_read_after_a_break_is_none_and_an_early_end_is_reported() {
     let (mut evidence, _) = play(options(), folder(true), usual);
     let cache = Cache::new(options()).unwrap();
-    let second = evidence.segments.iter().position(|of| of.workload.name.contains("second")).unwrap();
+    let second =
+        evidence.segments.iter().position(|segment| segment.workload.name.contains("second")).unwrap();
     evidence.segments[second].after_interruption = true;
     let findings = cache.judge(&evidence);
     assert_eq!(findings.tables["passes"].len(), 23);

@@ -113,7 +113,7 @@ fn advised(findings: &Findings) -> Vec<String> {
     let fixes = findings.tables.get("fixes").into_iter().flatten();
     let commands = fixes.filter_map(|row| row["command"].as_str());
     let mut steps: Vec<String> =
-        commands.filter_map(|of| Some(of.split_once("--step ")?.1.to_owned())).collect();
+        commands.filter_map(|command| Some(command.split_once("--step ")?.1.to_owned())).collect();
     // Two causes may have the same fix.
     steps.dedup();
     steps
@@ -163,7 +163,11 @@ fn runs_that_have_not_asked_go_on_and_are_judged_without() {
         evidence.observations.retain(|observation| observation.probe != Probe::Feasibility);
         let of = all::from_plan(&evidence.plan).unwrap();
         let ids = |findings: &Findings| {
-            findings.answers.iter().map(|of| (of.id.clone(), of.answer.clone())).collect::<Vec<_>>()
+            findings
+                .answers
+                .iter()
+                .map(|answer| (answer.id.clone(), answer.answer.clone()))
+                .collect::<Vec<_>>()
         };
         let again = all::judge(&*of, &evidence);
         assert_eq!((&again.summary, ids(&again)), (&findings.summary, ids(&findings)), "{procedure}");

@@ -294,7 +294,9 @@ fn failed(segment: &Segment, op: Op) -> bool {
 fn rates_of(segment: &Segment) -> Vec<f64> {
     let seconds = segment.elapsed().as_secs_f64();
     let tallies = [segment.total()].into_iter().chain(Op::ALL.map(|op| segment.total_of(op)));
-    let whole = tallies.flat_map(|of| [of.bytes, of.ios, of.done_ios()]).map(|count| count as f64 / seconds);
+    let whole = tallies
+        .flat_map(|tally| [tally.bytes, tally.ios, tally.done_ios()])
+        .map(|count| count as f64 / seconds);
     let width = segment.seconds.width;
     let by_time = segment.seconds.cells.iter().enumerate().map(|(index, cell)| {
         let from = index as u64 * width;
@@ -345,9 +347,9 @@ fn false_rates(evidence: &Evidence, findings: &Findings, refusal: Refusal) -> Ve
         }
     }
     for answer in &findings.answers {
-        let rate = answer.estimate.as_ref().filter(|of| of.unit == "bytes/s");
+        let rate = answer.estimate.as_ref().filter(|estimate| estimate.unit == "bytes/s");
         if let Some(estimate) =
-            rate.filter(|of| !(of.value > 0.0 && of.value.is_finite()) || is_of_failed(of.value))
+            rate.filter(|rate| !(rate.value > 0.0 && rate.value.is_finite()) || is_of_failed(rate.value))
         {
             all.push(format!("{}: {estimate:?}", answer.id));
         }

@@ -215,7 +215,8 @@ fn noise_is_named_and_makes_no_confident_wrong_answer() {
     assert!(width(&noisy) - 1.0 > 10.0 * (width(&quiet) - 1.0), "{} {}", width(&noisy), width(&quiet));
     // Times are one to three times as long, by chance; a penalty reported in spite of that must be within
     // that.
-    if let Some(cluster) = answer(&noisy, "write_cluster").filter(|of| of.standing == Standing::Info) {
+    if let Some(cluster) = answer(&noisy, "write_cluster").filter(|answer| answer.standing == Standing::Info)
+    {
         let estimate = cluster.estimate.as_ref().unwrap();
         assert!(estimate.low <= 3.0 * PENALTY_NS && PENALTY_NS <= estimate.high, "{cluster:?}");
     }

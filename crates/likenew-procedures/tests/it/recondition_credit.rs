@@ -165,7 +165,8 @@ fn a_step_without_effect_is_credited_with_nothing() {
             assert!(low.is_some_and(|low| low > 1.0), "{of}: {answer:#?}");
         }
         if but == DROPPED {
-            let credited: Vec<&String> = sentences(&findings).filter(|of| credits_trim(of)).collect();
+            let credited: Vec<&String> =
+                sentences(&findings).filter(|sentence| credits_trim(sentence)).collect();
             assert!(credited.is_empty(), "{of}: it drops TRIM: {credited:#?}");
             assert!(!findings.answers.iter().any(credits), "{of}: {:#?}", findings.answers);
         }

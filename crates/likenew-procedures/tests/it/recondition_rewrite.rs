@@ -88,7 +88,10 @@ fn recondition_with(drive: &mut SimDrive, target: &str, options: &str) -> (Evide
 
 /// Bytes that were rewritten.
 fn rewritten(evidence: &Evidence) -> u64 {
-    let of = evidence.observations.iter().filter(|of| matches!(of.probe, Probe::Fix(Fix::Rewrite { .. })));
+    let of = evidence
+        .observations
+        .iter()
+        .filter(|observation| matches!(observation.probe, Probe::Fix(Fix::Rewrite { .. })));
     of.map(|observation| observation.bytes_written()).sum()
 }
 

@@ -64,7 +64,7 @@ fn measured(suits: &Suits, passes: &[&[Nanos]]) -> Evidence {
 #[test]
 fn each_write_is_followed_by_a_flush_of_one_writer_and_then_of_several() {
     let evidence = measured(&suits("passes = 2"), &[&[Nanos::from_millis(1)]]);
-    let names: Vec<&str> = evidence.segments.iter().map(|of| of.workload.name.as_str()).collect();
+    let names: Vec<&str> = evidence.segments.iter().map(|segment| segment.workload.name.as_str()).collect();
     assert_eq!(names, ["prepare", "1 writer 1/2", "1 writer 2/2", "8 writers 1/2", "8 writers 2/2"]);
     let commits = &evidence.segments[3].workload;
     assert_eq!((commits.lanes, commits.streams[0].flush_every, commits.access), (8, 1, Access::Direct));

@@ -33,10 +33,8 @@ pub(crate) fn of_hops(hops: Vec<Hop>) -> Link {
     let least = |of: fn(&Hop) -> &Fact<u64>| {
         hops.iter().map(of).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
     };
-    let none = || match hops.is_empty() {
-        true => Fact::NotQueried,
-        false => Fact::unknown(wording::NO_LINK_SPEED, "/sys"),
-    };
+    let none =
+        || if hops.is_empty() { Fact::NotQueried } else { Fact::unknown(wording::NO_LINK_SPEED, "/sys") };
     let complete = hops.iter().all(|hop| hop.bytes_per_s_max.value().is_some());
     let possible = least(|hop| &hop.bytes_per_s_max).unwrap_or_else(none);
     Link {

@@ -43,7 +43,7 @@ pub fn reported(texts: &[PrintedText]) -> Facts {
 }
 
 fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
-    let lines: Vec<Vec<&str>> = texts.iter().map(|of| of.text.lines().collect()).collect();
+    let lines: Vec<Vec<&str>> = texts.iter().map(|text| text.text.lines().collect()).collect();
     let mut sections: Vec<Section<'_>> =
         texts.iter().zip(&lines).flat_map(|(of, lines)| sections(of, lines)).collect();
     sections.sort_by_key(|section| section.program.turn);
@@ -60,7 +60,7 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
         }
     }
     let is_unread = |of: &&PrintedText| reading.sources.iter().all(|source| source.file != of.name);
-    let unread = texts.iter().filter(is_unread).map(|of| of.name.clone()).collect();
+    let unread = texts.iter().filter(is_unread).map(|text| text.name.clone()).collect();
     reading.finish(unread)
 }
 
@@ -147,7 +147,7 @@ pub fn bundle(facts: &Facts) -> String {
 }
 
 fn read_bundle(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
-    let facts = section.json.as_ref().and_then(|of| of.get("facts"));
+    let facts = section.json.as_ref().and_then(|document| document.get("facts"));
     let Some(facts) = facts.and_then(|facts| serde_json::from_value(facts.clone()).ok()) else {
         return false;
     };
@@ -435,10 +435,12 @@ impl<'a> Reading<'a> {
 
     /// The file system that is mounted there, which may be new.
     fn file_system(&mut self, point: &str) -> &mut FileSystem {
-        let at = self.file_systems.iter().position(|of| of.point == point).unwrap_or_else(|| {
-            self.file_systems.push(FileSystem { point: point.to_owned(), ..FileSystem::default() });
-            self.file_systems.len() - 1
-        });
+        let at = self.file_systems.iter().position(|file_system| file_system.point == point).unwrap_or_else(
+            || {
+                self.file_systems.push(FileSystem { point: point.to_owned(), ..FileSystem::default() });
+                self.file_systems.len() - 1
+            },
+        );
         &mut self.file_systems[at]
     }
 
@@ -515,7 +517,9 @@ impl<'a> Reading<'a> {
             return missing;
         }
         let is_flash = |drive: &Drive| drive.identity.rotation_rpm.get().is_none_or(|rpm| rpm == 0);
-        if drives.iter().any(is_flash) && self.facts.stack.iter().all(|of| of.takes_trim.value().is_none()) {
+        if drives.iter().any(is_flash)
+            && self.facts.stack.iter().all(|stack| stack.takes_trim.value().is_none())
+        {
             add(wording::SHOWS_TRIM, "lsblk -O -J".to_owned());
         }
         let has_link = |drive: &Drive| drive.link.ceiling_bytes_per_s.value().is_some();

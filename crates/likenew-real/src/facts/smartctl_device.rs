@@ -215,7 +215,7 @@ fn remember(memory: &Memory, key: &str, choice: &DeviceChoice) -> Result<(), Lab
     let mut all = memory.read().map_err(LabError::Unsuitable)?;
     let before = all.remove(key);
     let mut given = GIVEN.lock().expect("nothing panics while it is held");
-    given.retain(|of| of != key);
+    given.retain(|known| known != key);
     if let DeviceChoice::Type(device_type) = choice {
         given.push(key.to_owned());
         let since = before.as_ref().filter(|before| before.device_type == *device_type);

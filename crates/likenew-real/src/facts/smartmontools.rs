@@ -181,9 +181,10 @@ impl Smartctl {
         };
         let (_, device_type) = of_driver.or_else(of_message)?;
         let disks = if *device_type == "megaraid,N" { disks_of_controller(subject) } else { Vec::new() };
-        Some(match disks.is_empty() {
-            true => device_wording::give_type(device_type),
-            false => device_wording::give_member(&disks),
+        Some(if disks.is_empty() {
+            device_wording::give_type(device_type)
+        } else {
+            device_wording::give_member(&disks)
         })
     }
 
@@ -428,12 +429,10 @@ impl Smartctl {
         self.named_attribute(|row, name| {
             let value = row.get("value")?.as_u64().filter(|value| *value <= 100)?;
             let raw = row.pointer("/raw/value")?.as_u64().unwrap_or_default();
-            match REMAINING.contains(&name) {
-                // Some makers leave the normalized value as it was.
-                true if value == 100 && (1..100).contains(&raw) => Some(100.0 - raw as f64),
-                true => Some(100.0 - value as f64),
-                false => (name == "Wear_Leveling_Count").then_some(100.0 - value as f64),
-            }
+            let is_remaining = REMAINING.contains(&name);
+            // Some makers leave the normalized value as it was.
+            let left = if is_remaining && value == 100 && (1..100).contains(&raw) { raw } else { value };
+            (is_remaining || name == "Wear_Leveling_Count").then_some(100.0 - left as f64)
         })
     }
 
@@ -450,7 +449,8 @@ impl Smartctl {
     fn statistic(&self, page: u64, offset: u64) -> Fact<u64> {
         self.get("/ata_device_statistics/pages", |pages| {
             let page = pages.as_array()?.iter().find(|of| of["number"].as_u64() == Some(page))?;
-            let row = page["table"].as_array()?.iter().find(|of| of["offset"].as_u64() == Some(offset))?;
+            let row =
+                page["table"].as_array()?.iter().find(|entry| entry["offset"].as_u64() == Some(offset))?;
             row["value"].as_u64()
         })
     }

@@ -271,10 +271,7 @@ impl<'a> Overlaps<'a> {
     fn rise_to_loop(&mut self, from: usize, device: DeviceNumber, window: &Range<u64>, range: &Range<u64>) {
         let parent = &self.overlaps[from];
         let (is_own, name) = (parent.relation_kind == RelationKind::Partition, parent.name.clone());
-        let relation = match is_own {
-            true => wording::lies_on(&name),
-            false => wording::covers_the_same(&name),
-        };
+        let relation = if is_own { wording::lies_on(&name) } else { wording::covers_the_same(&name) };
         if !self.rise(from, device, window, range, RelationKind::Loop, relation) {
             return;
         }

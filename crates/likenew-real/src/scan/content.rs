@@ -346,7 +346,7 @@ mod tests {
         let mut piece = [0; PIECE];
         for (share, byte) in [(0.0, 7), (0.49, 7), (0.51, 9), (0.999, 9)] {
             assert_eq!(read_piece(&fd, &ranges, share, &mut piece).unwrap(), PIECE, "{share}");
-            assert!(piece.iter().all(|found| *found == byte), "{share}");
+            assert!(piece.iter().all(|read| *read == byte), "{share}");
         }
         assert_eq!(read_piece(&fd, &[], 0.5, &mut piece).unwrap(), 0);
     }

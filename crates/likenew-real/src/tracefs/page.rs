@@ -267,9 +267,10 @@ impl Processors {
     /// Hands on what is known to be complete, in order of time. With `all`, everything that was read. Returns
     /// until when.
     pub(crate) fn merge(&mut self, all: bool, mut take: impl FnMut(&BlockEvent)) -> u64 {
-        let until = match all {
-            true => u64::MAX,
-            false => self.all.iter().map(|processor| processor.read_until).min().unwrap_or(u64::MAX),
+        let until = if all {
+            u64::MAX
+        } else {
+            self.all.iter().map(|processor| processor.read_until).min().unwrap_or(u64::MAX)
         };
         let order = &mut self.order;
         order.clear();

@@ -102,7 +102,7 @@ fn contents_of_no_known_kind_have_to_be_named_too() {
     run("partx", &["--delete", name]);
     drop(device);
     for carries in [of_device, Loss::at(&image).unwrap().carries] {
-        assert!(["gpt", "ext"].iter().all(|name| carries.iter().any(|found| found == name)), "{carries:?}");
+        assert!(["gpt", "ext"].iter().all(|name| carries.iter().any(|carry| carry == name)), "{carries:?}");
     }
 }
 

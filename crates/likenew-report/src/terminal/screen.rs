@@ -281,7 +281,7 @@ impl Page {
         let tables = if comparison.is_some() { Vec::new() } else { group.tables() };
         let last = self.last_line(details_command, None);
         let difference = comparison.map_or_else(Vec::new, |of| self.headline(of, HEADLINE_MAX));
-        let speeds = comparison.and_then(|of| of.overview.table.as_ref());
+        let speeds = comparison.and_then(|comparison| comparison.overview.table.as_ref());
         let mut headlines = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {
             let document = &member.document;

@@ -66,7 +66,7 @@ const POWER_SAVING: &str = "power_saving";
 
 /// The first action for the first cause that does harm.
 pub(super) fn first_fix(diagnosis: &Diagnosis) -> Option<&str> {
-    harmful_causes(diagnosis).flat_map(|found| &found.actions).next().map(|action| action.why.as_str())
+    harmful_causes(diagnosis).flat_map(|cause| &cause.actions).next().map(|action| action.why.as_str())
 }
 
 /// The problems that a check found, each with a name that is the same as long as the problem is, and its sentence without a full
@@ -96,7 +96,7 @@ impl Answers<'_> {
         answers.extend(self.causes(worst));
         answers.extend(self.diagnosis.open.iter().flat_map(|open| self.open(open, worst)));
         answers.extend(self.worth_a_look());
-        answers.extend(self.diagnosis.latent.iter().map(|found| self.latent(found)));
+        answers.extend(self.diagnosis.latent.iter().map(|latent| self.latent(latent)));
         answers.extend(self.diagnosis.design.iter().map(by_design));
         answers.extend(self.compared_with());
         answers.extend(self.peers());
@@ -129,14 +129,14 @@ impl Answers<'_> {
     /// promise.
     fn missed(&self, symptom: Symptom) -> Option<Shortfall> {
         let Symptom::Below(metric) = symptom else { return None };
-        self.shortfall(metric).filter(|of| of.reference.origin != Origin::Link)
+        self.shortfall(metric).filter(|shortfall| shortfall.reference.origin != Origin::Link)
     }
 
     /// The problems: symptoms of causes that are not by design, and open symptoms below a reference.
     fn problems(&self) -> Vec<Symptom> {
         // By cause, whose first symptom is its most typical one.
         let explained = harmful_causes(self.diagnosis)
-            .flat_map(|found| found.cause.symptoms().filter(|symptom| found.explains.contains(symptom)));
+            .flat_map(|cause| cause.cause.symptoms().filter(|symptom| cause.explains.contains(symptom)));
         let open = self.diagnosis.open.iter().map(|open| open.symptom);
         explained.chain(open.filter(|symptom| self.missed(*symptom).is_some())).collect()
     }
@@ -175,17 +175,23 @@ impl Answers<'_> {
 
     /// The first cause that endangers the drive or its data, whatever the speed.
     fn danger(&self) -> Option<&FoundCause> {
-        self.diagnosis.latent.iter().find(|found| found.is_problem())
+        self.diagnosis.latent.iter().find(|latent| latent.is_problem())
     }
 
     fn magnitude(&self, symptom: Symptom) -> Option<Magnitude> {
         let measurements = self.case.measurements;
         match symptom {
-            Symptom::SlowAfterIdle => measurements.idle_over_busy.map(|of| Magnitude::AfterPause(of.value)),
-            Symptom::Stalls => measurements
-                .stalled_share
-                .map(|of| Magnitude::Stalled { share: of.value, longest: self.longest_stall }),
-            Symptom::FasterThanLink => self.case.fastest_over_link().map(|of| Magnitude::OverLink(of.value)),
+            Symptom::SlowAfterIdle => {
+                measurements.idle_over_busy.map(|idle_over_busy| Magnitude::AfterPause(idle_over_busy.value))
+            }
+            Symptom::Stalls => measurements.stalled_share.map(|stalled_share| Magnitude::Stalled {
+                share: stalled_share.value,
+                longest: self.longest_stall,
+            }),
+            Symptom::FasterThanLink => self
+                .case
+                .fastest_over_link()
+                .map(|fastest_over_link| Magnitude::OverLink(fastest_over_link.value)),
             Symptom::RewrittenFaster => {
                 let first = measurements.metric(Metric::SustainedWrite)?.value;
                 let again = first * measurements.gain_by_writing()?.value;
@@ -201,12 +207,12 @@ impl Answers<'_> {
         // Failed I/Os head every report by themselves.
         let open: Vec<Symptom> =
             self.oddities().map(|open| open.symptom).filter(|symptom| *symptom != Symptom::Errors).collect();
-        let made_so = self.diagnosis.causes.iter().filter(|found| !is_normal_sleep(found));
-        let by_design: Vec<Symptom> = made_so.flat_map(|found| found.explains.iter().copied()).collect();
+        let made_so = self.diagnosis.causes.iter().filter(|cause| !is_normal_sleep(cause));
+        let by_design: Vec<Symptom> = made_so.flat_map(|cause| cause.explains.iter().copied()).collect();
         if let Some(share) = self.case.holes() {
             return wording::sparse(share, speeds);
         }
-        let is_compared = self.compared().any(|of| of.reference.origin.is_of_this_drive());
+        let is_compared = self.compared().any(|compared| compared.reference.origin.is_of_this_drive());
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
             return (summary, if is_compared { answer } else { self.with_ways_to_compare(answer) });
@@ -221,7 +227,7 @@ impl Answers<'_> {
         if self.is_compared_with_a_drive() {
             return self.healthy(speeds);
         }
-        if self.compared().any(|of| of.reference.origin == Origin::SimulatedModel) {
+        if self.compared().any(|compared| compared.reference.origin == Origin::SimulatedModel) {
             let (summary, answer) = wording::only_model_is_known(speeds);
             return (summary, self.with_ways_to_compare(answer));
         }
@@ -239,8 +245,11 @@ impl Answers<'_> {
     }
 
     fn healthy(&self, speeds: Speeds) -> (String, Answer) {
-        let mut origins: Vec<Origin> =
-            self.compared().map(|of| of.reference.origin).filter(|of| of.is_of_this_drive()).collect();
+        let mut origins: Vec<Origin> = self
+            .compared()
+            .map(|compared| compared.reference.origin)
+            .filter(|of| of.is_of_this_drive())
+            .collect();
         origins.dedup();
         let origin = if let [only] = origins[..] { Some(only) } else { None };
         let (summary, answer) = wording::healthy(origin, self.least_below().as_ref(), speeds);
@@ -263,17 +272,17 @@ impl Answers<'_> {
     /// Whether a reference other than a link or a model of its model shows that nothing is slow.
     fn is_compared_with_a_drive(&self) -> bool {
         self.compared()
-            .map(|of| of.reference.origin)
+            .map(|compared| compared.reference.origin)
             .any(|of| of.is_of_this_drive() && of != Origin::SimulatedModel)
     }
 
     /// The metric farthest below its reference, if one is below what counts as equal to it. One that is too uncertain to be
     /// compared says nothing.
     fn least_below(&self) -> Option<Shortfall> {
-        let below = self.compared().filter(|of| {
-            of.reference.origin.is_of_this_drive()
-                && of.share.value < wording::AS_FAST
-                && !is_open_comparison(of.share)
+        let below = self.compared().filter(|compared| {
+            compared.reference.origin.is_of_this_drive()
+                && compared.share.value < wording::AS_FAST
+                && !is_open_comparison(compared.share)
         });
         below.min_by(|one, other| one.share.value.total_cmp(&other.share.value))
     }
@@ -281,9 +290,10 @@ impl Answers<'_> {
     /// A simulated drive is new in every run, so no check of it is a baseline.
     fn with_ways_to_compare(&self, answer: Answer) -> Answer {
         let Some(site) = &self.case.site else { return answer };
-        let command = match self.options.from_outputs {
-            true => wording::CHECK_OUTPUTS.to_owned(),
-            false => format!("likenew check {}", shell_quote(site.target)),
+        let command = if self.options.from_outputs {
+            wording::CHECK_OUTPUTS.to_owned()
+        } else {
+            format!("likenew check {}", shell_quote(site.target))
         };
         let answer = match site.kind {
             drive::Kind::Simulated => answer,
@@ -352,7 +362,8 @@ impl Answers<'_> {
     /// Bytes that were written at one speed, if a cause slows sustained writes: a cache before the flash takes that many as fast
     /// as ever, however slow the flash behind it is.
     fn written_before_any_effect(&self, found: &FoundCause) -> Option<u64> {
-        let slows_writes = found.cause.symptoms().any(|of| of == Symptom::Below(Metric::SustainedWrite));
+        let slows_writes =
+            found.cause.symptoms().any(|symptom| symptom == Symptom::Below(Metric::SustainedWrite));
         let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.options.thorough)?;
         (slows_writes && !found.is_problem()).then_some(bytes as u64)
     }
@@ -380,7 +391,7 @@ impl Answers<'_> {
 
     /// What a cause mainly explains: the metric that fell farthest, or its first symptom.
     fn main_symptom(&self, found: &FoundCause) -> Option<Symptom> {
-        let worst = self.worst_of(found.explains.clone()).map(|of| Symptom::Below(of.metric));
+        let worst = self.worst_of(found.explains.clone()).map(|shortfall| Symptom::Below(shortfall.metric));
         worst.or(found.explains.first().copied())
     }
 
@@ -489,14 +500,17 @@ impl Answers<'_> {
 
     fn compared_with(&self) -> Option<Answer> {
         let mut sources: Vec<Source<'_>> = Vec::new();
-        for source in self.compared().map(|of| self.source(of.reference.origin)) {
+        for source in self.compared().map(|compared| self.source(compared.reference.origin)) {
             if !sources.contains(&source) {
                 sources.push(source);
             }
         }
         // What its class reaches is said of every drive, also of one that is not slower than all of them.
-        let usual =
-            self.kin.usual.first().filter(|_| !sources.iter().any(|of| matches!(of, Source::Class(_))));
+        let usual = self
+            .kin
+            .usual
+            .first()
+            .filter(|_| !sources.iter().any(|source| matches!(source, Source::Class(_))));
         if let (Some((_, usual)), false) = (usual, self.is_compared_with_a_drive()) {
             sources.push(Source::Class(usual.class.words()));
         }
@@ -504,9 +518,9 @@ impl Answers<'_> {
             return None;
         }
         let answer = wording::compared_with(&sources);
-        let baselines = self.compared().filter(|of| of.reference.origin == Origin::Baseline);
-        let variation = baselines.map(|of| of.reference.repeatability).max_by(f64::total_cmp);
-        Some(match variation.filter(|of| *of >= VARIATION_MIN) {
+        let baselines = self.compared().filter(|compared| compared.reference.origin == Origin::Baseline);
+        let variation = baselines.map(|baseline| baseline.reference.repeatability).max_by(f64::total_cmp);
+        Some(match variation.filter(|variation| *variation >= VARIATION_MIN) {
             // Between two checks, each of which varies by this much.
             Some(of) => answer.caveat(wording::checks_vary((of * std::f64::consts::SQRT_2).exp())),
             None => answer,
@@ -563,7 +577,7 @@ impl Answers<'_> {
             }
             (Origin::OtherDrive, _) => Source::OtherDrive { date: self.options.other_drive_date.as_deref() },
             (Origin::Peers, _) => {
-                let others = self.options.peers.iter().map(|of| of.per_s.len());
+                let others = self.options.peers.iter().map(|peer| peer.per_s.len());
                 Source::Peers(others.max().unwrap_or(0))
             }
             (Origin::Simulated, _) => Source::Simulated,
@@ -601,7 +615,7 @@ impl Answers<'_> {
             listed.extend(oddities);
         }
         // The headline names the first.
-        let latent = self.diagnosis.latent.iter().filter(|found| found.is_problem()).skip(1);
+        let latent = self.diagnosis.latent.iter().filter(|latent| latent.is_problem()).skip(1);
         listed.extend(latent.map(wording::cause_id));
         listed.push(wording::COMPARED_WITH.to_owned());
         listed.extend((!self.kin.volumes.is_empty()).then(|| wording::VOLUME_LIMITS.to_owned()));
@@ -618,7 +632,8 @@ impl Answers<'_> {
         if self.case.measurements.metrics.is_empty() {
             return None;
         }
-        let compared = |metric| self.shortfall(metric).filter(|of| of.reference.origin != Origin::Class);
+        let compared =
+            |metric| self.shortfall(metric).filter(|shortfall| shortfall.reference.origin != Origin::Class);
         let mut origins: Vec<Origin> =
             Metric::ALL.into_iter().filter_map(compared).map(|of| of.reference.origin).collect();
         origins.sort();
@@ -629,12 +644,13 @@ impl Answers<'_> {
             _ => Some(wording::MIXED_REFERENCES),
         };
         // Beside what this drive should reach, what others reach is one more column to read.
-        let shows_usual = !self.kin.usual.is_empty() && !origins.iter().any(|of| of.is_of_this_drive());
+        let shows_usual =
+            !self.kin.usual.is_empty() && !origins.iter().any(|origin| origin.is_of_this_drive());
         let usual_heading = shows_usual.then_some(Origin::Class.heading());
         let mut table = wording::table(heading.into_iter().chain(usual_heading));
         for (metric, measured) in &self.case.measurements.metrics {
             let compared = compared(*metric);
-            let is_wide = compared.is_some_and(|of| wording::is_wide(of.share));
+            let is_wide = compared.is_some_and(|compared| wording::is_wide(compared.share));
             let mut cells = vec![metric.words().to_owned(), wording::value_cell(*metric, *measured, is_wide)];
             if heading.is_some() {
                 let of = |of: Shortfall| wording::reference_cell(*metric, &of.reference, origins.len() > 1);
@@ -645,12 +661,12 @@ impl Answers<'_> {
                 cells.push(usual.map_or_else(String::new, ToString::to_string));
             }
             // A bar is a claim.
-            let share = compared.map(|of| of.share).filter(|share| !is_open_comparison(*share));
+            let share = compared.map(|compared| compared.share).filter(|share| !is_open_comparison(*share));
             let of_usual = usual.map(|usual| measured.value / usual.median());
             table.push_with_share(cells, share.map(|share| share.value).or(of_usual));
         }
         let others = usize::from(heading.is_some()) + usize::from(shows_usual);
-        for of in self.commits.iter().filter(|of| of.test.writers == 1) {
+        for of in self.commits.iter().filter(|commit| commit.test.writers == 1) {
             table.push(wording::durable_cells(of).into_iter().chain((0..others).map(|_| String::new())));
         }
         Some(table)

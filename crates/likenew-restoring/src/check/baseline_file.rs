@@ -36,7 +36,7 @@ impl DriveModel {
         Some(Self {
             model: identity.model.value()?.trim().to_owned(),
             capacity_bytes: identity.capacity_bytes.get()?,
-            file_system: facts.file_system.as_ref().and_then(|of| of.kind.value().cloned()),
+            file_system: facts.file_system.as_ref().and_then(|file_system| file_system.kind.value().cloned()),
         })
     }
 
@@ -61,7 +61,9 @@ impl DriveModel {
                 capacity_bytes: identity.capacity_bytes,
                 file_system: None,
             }),
-            _ => Self::of_facts(evidence.observations.iter().find_map(|of| of.result.facts())?),
+            _ => Self::of_facts(
+                evidence.observations.iter().find_map(|observation| observation.result.facts())?,
+            ),
         }
     }
 }
@@ -197,8 +199,8 @@ random_write = 46000.0
 
     fn compared(drive: &DriveModel, check: &CheckOptions) -> Vec<Metric> {
         let references = BaselineFile::read(FILE).unwrap().references_for(Some(drive), check).unwrap();
-        assert!(references.iter().all(|of| of.origin == Origin::OtherDrive));
-        references.iter().map(|of| of.metric).collect()
+        assert!(references.iter().all(|reference| reference.origin == Origin::OtherDrive));
+        references.iter().map(|reference| reference.metric).collect()
     }
 
     #[test]

@@ -147,21 +147,23 @@ impl CheckOptions {
     /// A sentence that names the setting and what it may be.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
-        if let Some(of) = self.references.iter().find(|of| is_wrong(of.per_s)) {
+        if let Some(of) = self.references.iter().find(|reference| is_wrong(reference.per_s)) {
             return Err(error::above_zero("reference.per_s", of.per_s));
         }
-        if let Some(of) =
-            self.references.iter().find(|of| !(of.repeatability.is_finite() && of.repeatability >= 0.0))
+        if let Some(of) = self
+            .references
+            .iter()
+            .find(|reference| !(reference.repeatability.is_finite() && reference.repeatability >= 0.0))
         {
             return Err(error::not_negative("reference.repeatability", of.repeatability));
         }
-        if let Some(of) = self.peers.iter().flat_map(|of| &of.per_s).find(|per_s| is_wrong(**per_s)) {
+        if let Some(of) = self.peers.iter().flat_map(|peer| &peer.per_s).find(|per_s| is_wrong(**per_s)) {
             return Err(error::above_zero("peers.per_s", *of));
         }
-        if let Some(of) = self.measured.iter().find(|of| is_wrong(of.per_s)) {
+        if let Some(of) = self.measured.iter().find(|measured| is_wrong(measured.per_s)) {
             return Err(error::above_zero("measured.per_s", of.per_s));
         }
-        if let Some(of) = self.normal.iter().find(|of| is_wrong(of.value)) {
+        if let Some(of) = self.normal.iter().find(|normal| is_wrong(normal.value)) {
             return Err(error::above_zero("normal.value", of.value));
         }
         self.files.as_ref().map_or(Ok(()), FileScan::check)?;

@@ -61,10 +61,10 @@ const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
 /// What other programs measured.
 pub(super) fn reported_measurements(measured: &[MeasuredOption]) -> Measurements {
     let value = |of: &MeasuredOption| Measured::with_interval(of.per_s, SINGLE_VALUE_ERROR);
-    let reads = measured.iter().find(|of| of.metric == Metric::RandomRead);
+    let reads = measured.iter().find(|measured| measured.metric == Metric::RandomRead);
     Measurements {
-        metrics: measured.iter().map(|of| (of.metric, value(of))).collect(),
-        access_ns: reads.map(|of| Measured::with_interval(1e9, 0.0).divide_by(value(of))),
+        metrics: measured.iter().map(|measured| (measured.metric, value(measured))).collect(),
+        access_ns: reads.map(|read| Measured::with_interval(1e9, 0.0).divide_by(value(read))),
         ..Measurements::default()
     }
 }
@@ -208,7 +208,10 @@ impl<'a> CheckResults<'a> {
             trimmed_over_rested: paired_ratio(ran.rested_writes, ran.trimmed_writes, 0.0)
                 .filter(|_| self.received_trim()),
             write_cliff: drop.map(|(at, ratio)| self.write_cliff(at, ratio)),
-            steady_written_bytes: ran.writes.filter(|_| drop.is_none()).map(|of| of.bytes(Op::Write) as f64),
+            steady_written_bytes: ran
+                .writes
+                .filter(|_| drop.is_none())
+                .map(|write| write.bytes(Op::Write) as f64),
             read_scatter: self.scatter(),
             stalled_share: self.stalled_share(),
             rested_over_loaded: over(rate(ran.load_after_idle), ran.load.and_then(end_of)),

@@ -21,12 +21,12 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
         let description = wording::indicator(indicator);
         Some(row! { indicator, description, value, low, high })
     });
-    let fixes = named().flat_map(|found| found.actions.iter().map(|action| fix_row(found, action)));
-    let evidence = named().flat_map(|found| {
-        let all = found.evidence_for.iter().chain(&found.evidence_against);
+    let fixes = named().flat_map(|cause| cause.actions.iter().map(|action| fix_row(cause, action)));
+    let evidence = named().flat_map(|cause| {
+        let all = cause.evidence_for.iter().chain(&cause.evidence_against);
         all.map(|item| {
             row! {
-                cause: found.cause.name,
+                cause: cause.cause.name,
                 evidence: item.name,
                 sentence: &item.sentence,
                 speaks: wording::speaks(item.bits),
@@ -177,16 +177,18 @@ pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool,
 impl Share {
     fn for_metric(case: &Case<'_>, metric: Metric) -> Option<Self> {
         let reference = |origin: Origin| {
-            let of = case.references.iter().find(|of| of.metric == metric && of.origin == origin);
+            let of = case
+                .references
+                .iter()
+                .find(|reference| reference.metric == metric && reference.origin == origin);
             of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
         };
         let new = [Origin::Baseline, Origin::Simulated, Origin::OtherDrive].into_iter();
         // Makers rate one write speed; sustained writes are compared with it, too.
         let promised = reference(Origin::Advertised).or_else(|| {
-            let of = case
-                .references
-                .iter()
-                .find(|of| (of.metric, of.origin) == (Metric::SequentialWrite, Origin::Advertised));
+            let of = case.references.iter().find(|reference| {
+                (reference.metric, reference.origin) == (Metric::SequentialWrite, Origin::Advertised)
+            });
             of.filter(|_| metric == Metric::SustainedWrite).map(|of| of.value)
         });
         let is_written_in_order = matches!(metric, Metric::SequentialWrite | Metric::SustainedWrite);

@@ -176,9 +176,9 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
             waited_ns: waits.blocking_ns,
             waited_ns_low: waits.low_ns(),
             waited_ns_high: waits.high_ns(),
-            saved_ns: saving.map(|of| of.value),
-            saved_ns_low: saving.map(|of| of.low),
-            saved_ns_high: saving.map(|of| of.high),
+            saved_ns: saving.map(|saving| saving.value),
+            saved_ns_low: saving.map(|saving| saving.low),
+            saved_ns_high: saving.map(|saving| saving.high),
             faster_times: saving
                 .and(now)
                 .map(|now| now.blocking_ns / waits.blocking_ns)

@@ -265,7 +265,7 @@ pub(super) fn among_its_class(places: &[PlaceInClass<'_>], speeds: Speeds) -> (S
     // Where on a disk the files of a folder lie is not known.
     let is_disk = matches!(class, Class::Disk { .. });
     let class = class.words() + if is_disk { " on its outer tracks" } else { "" };
-    let slow = places.iter().find(|of| !is_disk && of.usual.share_faster(of.value) >= FEW_SLOWER);
+    let slow = places.iter().find(|place| !is_disk && place.usual.share_faster(place.value) >= FEW_SLOWER);
     let place = match slow {
         Some(slow) => {
             let faster = Share(slow.usual.share_faster(slow.value));
@@ -681,7 +681,7 @@ pub fn among_peers(of: &AmongPeers) -> String {
 pub(super) const VOLUME_LIMITS: &str = "volume_limits";
 /// The limits of each type that a volume of this size may be.
 pub(super) fn volume_limits(volumes: &[Limits]) -> Answer {
-    let known = volumes.iter().filter(|of| of.iops.is_some() || of.bytes_per_s.is_some());
+    let known = volumes.iter().filter(|volume| volume.iops.is_some() || volume.bytes_per_s.is_some());
     let text = "a volume of this size is limited by its type, which the system does not report";
     let answer = Answer::info(VOLUME_LIMITS, "Limits of the volume", text);
     known.map(limits_of_type).fold(answer, Answer::with_evidence)
@@ -749,10 +749,10 @@ pub(super) fn durable_writes(commits: &[Commits]) -> Option<Answer> {
     let (one, several) = (commits.first()?, commits.last()?);
     let writers = count(several.test.writers.into(), "program");
     let text = format!("{}/s by one program, {}/s by {writers}", rate(one), rate(several));
-    let evidence = commits.iter().map(|of| {
-        let [p50, p99, p999, max] = of.latency_cells();
-        let writers = count(of.test.writers.into(), "program");
-        let block = Size(of.test.block.into());
+    let evidence = commits.iter().map(|commit| {
+        let [p50, p99, p999, max] = commit.latency_cells();
+        let writers = count(commit.test.writers.into(), "program");
+        let block = Size(commit.test.block.into());
         format!("Flush after a write of {block}, {writers}: p50 {p50}, p99 {p99}, p99.9 {p999}, max {max}.")
     });
     let answer = Answer::info("durable_writes", "Durable writes", text);
@@ -822,7 +822,7 @@ pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
     let reads = Rate(reads);
     let text = format!("sequential reads are {reads} here, and faster on new drives of other classes");
     let answer = Answer::info("rated_classes", "Rated drives", text);
-    let faster = classes.iter().filter(|of| of.median() > reads.0).map(class);
+    let faster = classes.iter().filter(|class| class.median() > reads.0).map(class);
     let answer = faster.fold(answer, Answer::with_evidence);
     (!answer.evidence.is_empty()).then(|| answer.caveat(RATED_CLASSES))
 }

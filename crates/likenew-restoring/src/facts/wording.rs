@@ -394,10 +394,8 @@ pub(super) fn read_from(reported: &Reported) -> Answer {
     let mut programs: Vec<String> = Vec::new();
     for source in &reported.sources {
         let of = |name: &str| format!("{} in {name}", source.program);
-        let text = match reported.sources.len() > FILES_LISTED {
-            true => source.program.clone(),
-            false => of(&source.file),
-        };
+        let text =
+            if reported.sources.len() > FILES_LISTED { source.program.clone() } else { of(&source.file) };
         if !programs.contains(&text) {
             programs.push(text);
         }

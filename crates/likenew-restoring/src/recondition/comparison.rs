@@ -65,7 +65,7 @@ impl Measure {
     /// The measures that show whether causes are gone.
     pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        for symptom in causes.iter().flat_map(|found| &found.explains) {
+        for symptom in causes.iter().flat_map(|cause| &cause.explains) {
             all.extend(Self::for_symptom(*symptom).filter(|measure| !all.contains(measure)));
         }
         all
@@ -162,10 +162,8 @@ impl Effect {
         let counts = |change: &Change| {
             change.gain().is_none_or(|gain| gain >= GAIN_LEAST) && (is_known || change.was_slow())
         };
-        let faster = |change: &&Change| match counts(change) {
-            true => change.ratio().chance_above(noticeable),
-            false => 0.0,
-        };
+        let faster =
+            |change: &&Change| if counts(change) { change.ratio().chance_above(noticeable) } else { 0.0 };
         let is_faster = changes.iter().any(|change| faster(change) >= SURE);
         let slower = if is_known { 1.0 / noticeable } else { 1.0 };
         let is_slower = changes.iter().any(|change| change.ratio().chance_above(slower) <= 1.0 - SURE);

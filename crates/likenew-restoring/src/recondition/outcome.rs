@@ -228,7 +228,7 @@ pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
 /// Before and after, step by step.
 pub(super) fn change_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
     let rows =
-        taken.iter().flat_map(|of| of.changes.iter().map(|change| change_row(of.attempt.name, change)));
+        taken.iter().flat_map(|step| step.changes.iter().map(|change| change_row(step.attempt.name, change)));
     rows.collect()
 }
 

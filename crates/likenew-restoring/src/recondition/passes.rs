@@ -81,7 +81,7 @@ fn is_enough(passes: usize, speeds: &[f64], most: usize) -> bool {
 
 /// Whether another pass would change little.
 pub(super) fn is_steady(speeds: &[f64]) -> bool {
-    approach(speeds).is_some_and(|found| found.remaining <= REMAINING_GAIN_MIN)
+    approach(speeds).is_some_and(|approach| approach.remaining <= REMAINING_GAIN_MIN)
 }
 
 /// Pass after pass, until another would change little.

@@ -145,9 +145,10 @@ fn effect(worth: &Worth<'_>, options: &TrimOptions, evidence: &Evidence) -> Opti
         }
     };
     let answer = ratio.put(answer, "×");
-    Some(match worth.frees_enough() {
-        true => answer,
-        false => answer.caveat(wording::freed_too_little(worth.released_share)),
+    Some(if worth.frees_enough() {
+        answer
+    } else {
+        answer.caveat(wording::freed_too_little(worth.released_share))
     })
 }
 

@@ -85,9 +85,10 @@ impl TrimOptions {
         const STEP: u64 = 2 * HALF_STEP;
         let (usable, is_folder) = (fitting.usable()?, fitting.is_folder);
         // The file that is read back needs space as well.
-        let (usual, left) = match is_folder {
-            true => (SPAN_OF_FOLDER, usable.saturating_sub(self.bytes.saturating_mul(2))),
-            false => (SPAN_OF_DRIVE, usable),
+        let (usual, left) = if is_folder {
+            (SPAN_OF_FOLDER, usable.saturating_sub(self.bytes.saturating_mul(2)))
+        } else {
+            (SPAN_OF_DRIVE, usable)
         };
         let half = self.bytes - self.bytes % HALF_STEP;
         let twice_bytes =

@@ -143,10 +143,8 @@ impl Capacity {
     /// From everything that was found.
     pub(super) fn from_evidence(verification: &Verification<'_>, evidence: &Evidence) -> Self {
         let is_searched = !verification.probes.is_empty() && !verification.layout.is_folder;
-        let known = match is_searched {
-            true => ProbeSummary::from_probes(verification),
-            false => ProbeSummary::default(),
-        };
+        let known =
+            if is_searched { ProbeSummary::from_probes(verification) } else { ProbeSummary::default() };
         let last_read = verification.last_read();
         let passed = verification.reads().next().is_some();
         let (mut checked, mut damaged, mut lost) = (0, 0, 0);

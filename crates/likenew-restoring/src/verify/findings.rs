@@ -38,10 +38,13 @@ pub(super) fn findings(
     let unreadable = found.unreadable();
     let rows = rows(verification);
     let speeds = speeds(verification, &rows);
-    let listed = |answer: &&Answer| match has_failed && total.bytes() == 0 {
-        // The summary is about failed I/Os and what of them could not be read.
-        true => answer.id == wording::CAPACITY,
-        false => answer.id == wording::INTEGRITY && answer.standing != Standing::Good,
+    let listed = |answer: &&Answer| {
+        if has_failed && total.bytes() == 0 {
+            // The summary is about failed I/Os and what of them could not be read.
+            answer.id == wording::CAPACITY
+        } else {
+            answer.id == wording::INTEGRITY && answer.standing != Standing::Good
+        }
     };
     findings.overview = Overview {
         // The summary contains the first one. The other adds something only if data is damaged or in doubt, and

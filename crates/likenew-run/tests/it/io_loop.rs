@@ -298,7 +298,8 @@ fn busy_time_agrees_with_the_samples() {
             "samples = 3000\nuntil = {{ ops = 3000 }}\n[[stream]]\nop = 'read'\nsize = '4k'\npattern.random = 'whole'\narrival.open = {{ per_second = 40000.0, inter_arrival = 'poisson', depth_max = {depth} }}"
         ));
         let segment = run_quietly(drive(3), &poisson);
-        let mut spans: Vec<(u64, u64)> = segment.samples.iter().map(|of| (of.sent.0, of.done.0)).collect();
+        let mut spans: Vec<(u64, u64)> =
+            segment.samples.iter().map(|sample| (sample.sent.0, sample.done.0)).collect();
         assert_eq!(spans.len(), 3000);
         spans.sort_unstable();
         let (mut union, mut until) = (0, 0);

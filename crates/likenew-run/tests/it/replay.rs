@@ -221,7 +221,8 @@ fn streams_are_applications_and_the_rest() {
     let (segment, replay_record) = replay_record(drive(8), &workload(ReplayTiming::Fast, 8), &ios);
     let counts: Vec<(u16, u64)> = segment.tallies.iter().map(|tally| (tally.stream, tally.ios)).collect();
     assert_eq!(counts, [(0, 2), (1, 1), (2, 2)], "sh is not told apart, and cc is the second that is");
-    let busy: Vec<(u16, ReplayPair)> = replay_record.streams.iter().map(|of| (of.stream, of.busy)).collect();
+    let busy: Vec<(u16, ReplayPair)> =
+        replay_record.streams.iter().map(|stream| (stream.stream, stream.busy)).collect();
     let both = ReplayPair { replayed_ns: 10 * MICRO, recorded_ns: 7 * MICRO };
     assert_eq!(busy, [(0, both), (1, both), (2, both)]);
 }

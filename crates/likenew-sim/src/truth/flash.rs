@@ -52,9 +52,10 @@ pub(super) fn truth(spec: &Spec, flash: &FlashModel, faults: Option<&DriveFaults
             (Trim::Immediate, None) => TrueValue::Word("immediate"),
             (Trim::Lazy, None) => TrueValue::Word("idle"),
         },
-        idle_collection_ns: match works_in_idle_time(flash) {
-            true => TrueValue::Number(parameters.firmware.idle_after.0 as f64),
-            false => absent,
+        idle_collection_ns: if works_in_idle_time(flash) {
+            TrueValue::Number(parameters.firmware.idle_after.0 as f64)
+        } else {
+            absent
         },
         old_data_read_ratio: old_data_read_ratio(&parameters, past(spec, flash)),
         map_cache_bytes: map_cache(&parameters, flash),
@@ -103,9 +104,10 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
     if flash.layer.clusters().is_some() {
         return TrueValue::number(page, collisions_show(flash));
     }
-    match has_slc_cache && row < unit {
-        true => TrueValue::Hidden { low: row * page, high: unit * page },
-        false => TrueValue::number(unit * page, collisions_show(flash)),
+    if has_slc_cache && row < unit {
+        TrueValue::Hidden { low: row * page, high: unit * page }
+    } else {
+        TrueValue::number(unit * page, collisions_show(flash))
     }
 }
 

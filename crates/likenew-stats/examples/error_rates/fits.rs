@@ -49,8 +49,9 @@ pub(crate) fn intervals() -> String {
             for seed in SEEDS {
                 let times = times(points, false, scatter, seed);
                 let fit = positive_sum(&parts, &times, &vec![0.01; points]).expect("there are enough points");
-                let holds =
-                    |part, truth| fit.interval(part, CONFIDENCE_95).is_some_and(|of| of.contains(truth));
+                let holds = |part, truth| {
+                    fit.interval(part, CONFIDENCE_95).is_some_and(|interval| interval.contains(truth))
+                };
                 access += u64::from(holds(0, ACCESS));
                 per_byte += u64::from(holds(1, PER_BYTE));
             }
@@ -86,8 +87,8 @@ pub(crate) fn choices() -> String {
                 CONFIDENCE_95,
             );
             // The candidates are the points and the middles between them, on either side of the truth.
-            found.is_some_and(|of| {
-                let interval = of.shape_interval();
+            found.is_some_and(|found| {
+                let interval = found.shape_interval();
                 interval.low <= 2.0 * KNEE && KNEE / 2.0 <= interval.high
             })
         };

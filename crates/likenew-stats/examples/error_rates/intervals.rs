@@ -17,7 +17,10 @@ use crate::tables::{percent, thousands};
 /// How often an interval that exists holds the truth, in percent.
 fn coverage_percent(truth: f64, interval: impl Fn(u64) -> Option<Interval>) -> String {
     let intervals: Vec<Interval> = SEEDS.filter_map(interval).collect();
-    percent(intervals.iter().filter(|of| of.contains(truth)).count() as u64, intervals.len() as u64)
+    percent(
+        intervals.iter().filter(|interval| interval.contains(truth)).count() as u64,
+        intervals.len() as u64,
+    )
 }
 
 fn random(seed: u64) -> Xoshiro256PlusPlus {

@@ -226,8 +226,10 @@ pub(crate) fn steps_head() -> String {
 }
 
 pub(crate) fn steps_row(row: &StepRow) -> String {
-    let cells = row.found.map(|of| {
-        [of.found, of.misplaced, of.too_few, of.too_many].map(|count| percent(count, SERIES)).join(" / ")
+    let cells = row.found.map(|found| {
+        [found.found, found.misplaced, found.too_few, found.too_many]
+            .map(|count| percent(count, SERIES))
+            .join(" / ")
     });
     let sum = |of: fn(&KneeCounts) -> u64| row.found.iter().map(of).sum::<u64>();
     format!(

@@ -8,8 +8,8 @@ pub(crate) fn one_level(rows: &[(&'static str, [AnswerCounts; LENGTHS.len()])]) 
     let lengths = LENGTHS.map(|length| format!("n = {}", thousands(length as u64))).join(" | ");
     let mut out = format!("| one level | {lengths} |\n|---|{}\n", "---|".repeat(LENGTHS.len()));
     for (name, answers) in rows {
-        let cells =
-            answers.map(|of| format!("{} / {}", percent(of.two, SERIES), percent(of.undecided, SERIES)));
+        let cells = answers
+            .map(|answer| format!("{} / {}", percent(answer.two, SERIES), percent(answer.undecided, SERIES)));
         writeln!(out, "| {name} | {} |", cells.join(" | ")).expect("a string takes text");
     }
     out
@@ -20,9 +20,9 @@ pub(crate) fn two_levels(rows: &[TwoLevelRow]) -> String {
         "| two levels | n | smaller level 1–2 | smaller level 3–5 | smaller level ≥ 6 |\n|---|---|---|---|---|\n",
     );
     for row in rows {
-        let cells = row.answers.map(|of| match of.total() {
+        let cells = row.answers.map(|answer| match answer.total() {
             0..30 => "–".to_owned(),
-            all => [of.two, of.undecided, of.one].map(|count| percent(count, all)).join(" / "),
+            all => [answer.two, answer.undecided, answer.one].map(|count| percent(count, all)).join(" / "),
         });
         let (ratio, variation) = (row.levels.ratio, row.levels.variation * 100.0);
         writeln!(

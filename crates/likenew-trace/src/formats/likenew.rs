@@ -280,9 +280,10 @@ impl TraceWriter {
     pub fn create(path: &Path, head: &TraceHead) -> Result<Self, TraceError> {
         let wrong = |error| TraceError::File { action: "write", file: path.display().to_string(), error };
         let file = File::create_new(path).map_err(wrong)?;
-        let out = match path.extension().is_some_and(|extension| extension == "zst") {
-            true => TraceSinkFile::Zstandard(encoder(file).map_err(wrong)?),
-            false => TraceSinkFile::Plain(file),
+        let out = if path.extension().is_some_and(|extension| extension == "zst") {
+            TraceSinkFile::Zstandard(encoder(file).map_err(wrong)?)
+        } else {
+            TraceSinkFile::Plain(file)
         };
         let text = Vec::with_capacity(FLUSH_BYTES + 1024);
         let mut writer = Self { out, text, records: 0, latest: Nanos::ZERO, flushed: Nanos::ZERO };

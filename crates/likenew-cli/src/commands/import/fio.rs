@@ -46,10 +46,12 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit> {
         crate::console::note(wording::run_kept(run.path()));
     }
     let failed = evidence.segments.iter().any(|segment| segment.stop.is_failure());
-    let exit = match failed {
-        _ if findings.found_problem() => Exit::Problem,
-        true => Exit::Unfinished,
-        false => Exit::Fine,
+    let exit = if findings.found_problem() {
+        Exit::Problem
+    } else if failed {
+        Exit::Unfinished
+    } else {
+        Exit::Fine
     };
     let details = wording::with_details("likenew report");
     RunReport::show(vec![report], None, &command.output, &details, false)?;

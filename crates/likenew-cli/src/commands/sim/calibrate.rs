@@ -243,7 +243,11 @@ fn text(calibration: &Calibration, path: &Path) -> String {
     // A combination is worth a row where its parts are not known.
     let says_more = |keys: &[&str]| combined.iter().any(|estimate| keys.contains(&estimate.key));
     rows.extend(
-        calibration.combinations.iter().filter(|of| says_more(&of.keys)).map(wording::combination_row),
+        calibration
+            .combinations
+            .iter()
+            .filter(|combination| says_more(&combination.keys))
+            .map(wording::combination_row),
     );
     rows.truncate(ROWS_MAX);
     lines.extend(table(&rows));

@@ -38,7 +38,7 @@ fn text(drive: &Explanation, sources: bool, width: usize) -> String {
     lines.push(String::new());
     lines.push(wording::SPEED_LIMITS.into());
     let compresses = drive.causes.contains(&"compression");
-    drive.ceilings.iter().for_each(|of| lines.extend(ceiling(of, compresses, width)));
+    lines.extend(drive.ceilings.iter().flat_map(|limit| ceiling(limit, compresses, width)));
     lines.push(String::new());
     lines.push("Times".into());
     let times: Vec<_> = drive.times.iter().map(|time| (time.name.clone(), time.value.to_string())).collect();

@@ -175,9 +175,10 @@ impl Mount {
         fs::create_dir_all(point).unwrap();
         let output =
             Command::new("mount").args(["-o", "loop,strictatime"]).arg(image).arg(point).output().unwrap();
-        match output.status.success() {
-            true => Ok(Self(point.to_owned())),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        if output.status.success() {
+            Ok(Self(point.to_owned()))
+        } else {
+            Err(String::from_utf8_lossy(&output.stderr).into_owned())
         }
     }
 }

@@ -112,9 +112,10 @@ fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
         assert_eq!(has_salvage, ran.stderr().contains(SALVAGE));
         let now = FolderState::of(point, &[&APART[..], &[SALVAGE]].concat());
         // A time can be that of our own write where one was under way; from there on nobody moves it.
-        let difference = match had_journal {
-            true => recorded.owned.difference_after_cut(&now),
-            false => recorded.owned.difference(&now),
+        let difference = if had_journal {
+            recorded.owned.difference_after_cut(&now)
+        } else {
+            recorded.owned.difference(&now)
         };
         if let Some(reason) = difference.or_else(|| left.moved_time(&now)) {
             panic!("cut after {cut} events: {reason}");

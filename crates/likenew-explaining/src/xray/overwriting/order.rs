@@ -88,15 +88,15 @@ impl Order {
         let recurrence = if is_earlier { recurs(&stretches(context, in_place)) } else { last };
         let chunk = in_order.iter().map(Vec::len).max().unwrap_or(0);
         // A period as long as a pass over the same addresses may be the pass.
-        let period = period(&times, least(context)).filter(|of| of.length < PASS * chunk as f64);
+        let period = period(&times, least(context)).filter(|period| period.length < PASS * chunk as f64);
         Self { times, period, recurrence, chunks: in_order.len(), is_earlier }
     }
 
     /// Whether more chunks would add little.
     pub(super) fn is_settled(&self) -> bool {
-        self.rhythm().is_some_and(|found| {
-            let is_seen = self.times.len() as f64 > ENOUGH * found.length;
-            is_seen && found.strength >= WEAK && (found.is_confirmed || self.chunks >= CHUNKS)
+        self.rhythm().is_some_and(|rhythm| {
+            let is_seen = self.times.len() as f64 > ENOUGH * rhythm.length;
+            is_seen && rhythm.strength >= WEAK && (rhythm.is_confirmed || self.chunks >= CHUNKS)
         })
     }
 
@@ -138,8 +138,10 @@ impl Order {
         let half = bytes(half).max(LENGTH_ERROR_MIN * value);
         // Blocks of a cache that is folded at once hold less than others, so they end more often. With a
         // wrong guess of what all dies write together, the search would miss the period and find a multiple.
-        let unaided =
-            || likenew_stats::period::period(&self.times, 0.0).is_some_and(|of| is_same(of.length, length));
+        let unaided = || {
+            likenew_stats::period::period(&self.times, 0.0)
+                .is_some_and(|period| is_same(period.length, length))
+        };
         let certain =
             strength > STRONG && context.inferences.cliff().is_none() && least(context) > 0.0 && unaided();
         let confidence = if certain { 0.95 } else { 0.85 };
@@ -188,9 +190,8 @@ pub(super) fn cached_chunks(context: &Context<'_>, in_place: &[&Segment]) -> usi
 fn stretches(context: &Context<'_>, chunks: &[&Segment]) -> Vec<Vec<f64>> {
     let is_claimed = context.inferences.slc_cache().is_some();
     let slowest = chunks.iter().map(|chunk| cost(chunk)).fold(0.0, f64::max);
-    let is_native = |chunk: &&&Segment| match is_claimed {
-        true => !may_be_cached(context, chunk),
-        false => cost(chunk) > LIKE_SLOWEST * slowest,
+    let is_native = |chunk: &&&Segment| {
+        if is_claimed { !may_be_cached(context, chunk) } else { cost(chunk) > LIKE_SLOWEST * slowest }
     };
     let chunks: Vec<&&Segment> = chunks.iter().filter(is_native).collect();
     chunks[chunks.len().saturating_sub(CHUNKS)..].iter().map(|chunk| times(chunk)).collect()

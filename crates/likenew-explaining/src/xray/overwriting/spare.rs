@@ -429,13 +429,15 @@ impl Blocks {
     fn step(&mut self, bin: &Bin) -> f64 {
         let share = bin.to - bin.from;
         let is_greedy = self.choices.is_infinite();
-        let empty = match is_greedy {
-            true => (self.remaining / share).min(1.0),
-            false => 1.0 - (1.0 - self.remaining / self.closed).powf(self.choices),
+        let empty = if is_greedy {
+            (self.remaining / share).min(1.0)
+        } else {
+            1.0 - (1.0 - self.remaining / self.closed).powf(self.choices)
         };
-        let of_first = match is_greedy {
-            true => f64::from(u8::from(self.erased < 1.0)),
-            false => 1.0 - (1.0 - (1.0 - self.erased).max(0.0) / self.closed).powf(self.choices),
+        let of_first = if is_greedy {
+            f64::from(u8::from(self.erased < 1.0))
+        } else {
+            1.0 - (1.0 - (1.0 - self.erased).max(0.0) / self.closed).powf(self.choices)
         };
         let lost = self.lost_pages(bin, of_first);
         let gained = empty + (1.0 - empty) * lost;
@@ -455,17 +457,14 @@ impl Blocks {
         let first = 1.0 - (-now).exp();
         let later = |programmed: f64| 1.0 - (-(now - self.written_at(programmed)).max(0.0)).exp();
         let (last, _) = self.programmed[self.programmed.len() - 1];
-        let usual = match self.choices.is_infinite() {
-            true if of_first > 0.0 => first,
-            true => later(self.erased - 1.0),
-            false => of_first * first + (1.0 - of_first) * later(last / (self.choices + 1.0)),
+        let (mean, deviations) = if !self.choices.is_infinite() {
+            (of_first * first + (1.0 - of_first) * later(last / (self.choices + 1.0)), self.deviations)
+        } else if of_first > 0.0 {
+            (first, integral_above(self.erased))
+        } else {
+            (later(self.erased - 1.0), 0.0)
         };
-        let deviations = match self.choices.is_infinite() {
-            true if of_first > 0.0 => integral_above(self.erased),
-            true => 0.0,
-            false => self.deviations,
-        };
-        (usual + deviations * (usual * (1.0 - usual) / self.pages).sqrt()).clamp(0.005, 0.95)
+        (mean + deviations * (mean * (1.0 - mean) / self.pages).sqrt()).clamp(0.005, 0.95)
     }
 
     /// What the host had written when this much was programmed.

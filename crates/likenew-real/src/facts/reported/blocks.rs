@@ -254,9 +254,8 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) 
     ]
     .into_iter()
     .find_map(|(words, bits)| has(words).then_some(bits));
-    let rotation = field("Nominal Media Rotation Rate").and_then(|text| match text.starts_with("Solid") {
-        true => Some(0),
-        false => u32::try_from(first_number(&text)?).ok(),
+    let rotation = field("Nominal Media Rotation Rate").and_then(|text| {
+        if text.starts_with("Solid") { Some(0) } else { u32::try_from(first_number(&text)?).ok() }
     });
     let firmware = into.fact(field("Firmware Revision"));
     let knows_trim = into.fact(has("Data Set Management TRIM supported").then_some(true));

@@ -29,7 +29,7 @@ fn record(line: &str) -> Option<Record> {
     if let Some(found) = UPTIME.captures(line) {
         return Some(Record { at_s: found[1].parse().ok()?, text: clean(&found[2]) });
     }
-    DATED.captures(line).map(|found| Record { at_s: 0.0, text: clean(&found[1]) })
+    DATED.captures(line).map(|capture| Record { at_s: 0.0, text: clean(&capture[1]) })
 }
 
 pub(super) fn is_record(line: &str) -> bool {

@@ -101,7 +101,7 @@ impl Answer {
     fn head(&mut self, head: &Captures<'_>) {
         let number = |at: usize| head[at].parse::<u64>().unwrap_or_default();
         self.put("/smartctl/version", json!([number(1), number(2)]));
-        let platform = PLATFORM.captures(&head[3]).map(|found| found[1].to_owned());
+        let platform = PLATFORM.captures(&head[3]).map(|capture| capture[1].to_owned());
         self.put_some("/smartctl/platform_info", platform);
     }
 
@@ -188,7 +188,8 @@ impl Answer {
             }
             "Accumulated power on time, hours" => {
                 // `hours:minutes 12345:23`
-                let hours = value.strip_prefix("minutes ").or(value.split_once("minutes ").map(|of| of.1));
+                let hours =
+                    value.strip_prefix("minutes ").or(value.split_once("minutes ").map(|halves| halves.1));
                 self.put_some("/power_on_time/hours", hours.and_then(first_number));
             }
             "Elements in grown defect list" => self.put_some("/scsi_grown_defect_list", number()),

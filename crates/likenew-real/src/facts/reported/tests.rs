@@ -21,7 +21,7 @@ fn only(facts: &Facts) -> &Drive {
 }
 
 fn missing(facts: &Facts) -> Vec<&str> {
-    facts.reported.as_ref().unwrap().missing.iter().map(|of| &*of.command).collect()
+    facts.reported.as_ref().unwrap().missing.iter().map(|fact| &*fact.command).collect()
 }
 
 /// One line of what a report says.
@@ -60,7 +60,7 @@ fn published_reports_are_read_and_those_of_failing_drives_named() {
         let drive = only(&facts);
         let fails_now = |line: &str| {
             let prefail = line.contains("Pre-fail")
-                || line.split_whitespace().nth(2).is_some_and(|of| of.starts_with('P'));
+                || line.split_whitespace().nth(2).is_some_and(|word| word.starts_with('P'));
             prefail && line.contains("NOW")
         };
         let is_failing = text.contains("test result: FAILED") || text.lines().any(fails_now);

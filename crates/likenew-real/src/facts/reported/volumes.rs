@@ -131,14 +131,9 @@ pub(super) fn read_timers(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     let text = section.text();
     let line = text[0];
     let next = text.iter().take(4).any(|line| line.contains("Active: active"));
-    let state = match () {
-        () if line.contains("fstrim.service") || next => Some(true),
-        () if line.split_whitespace().any(|word| matches!(word, "enabled" | "waiting")) => Some(true),
-        () if line.split_whitespace().any(|word| matches!(word, "disabled" | "masked" | "inactive")) => {
-            Some(false)
-        }
-        () => None,
-    };
+    let says = |states: &[&str]| line.split_whitespace().any(|word| states.contains(&word));
+    let is_on = line.contains("fstrim.service") || next || says(&["enabled", "waiting"]);
+    let state = (is_on || says(&["disabled", "masked", "inactive"])).then_some(is_on);
     let state = into.fact(state);
     let is_known = state.value().is_some();
     fill(&mut into.timer_enabled, state);
@@ -173,7 +168,7 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             found = true;
         }
         let Some(name) = array.clone() else { continue };
-        let count = |of: usize| COUNT.captures(line).and_then(|found| found[of].parse::<u64>().ok());
+        let count = |of: usize| COUNT.captures(line).and_then(|captures| captures[of].parse::<u64>().ok());
         if let (Some(all), Some(there)) = (count(1), count(2)) {
             let missing = into.fact(Some(all.saturating_sub(there)));
             into.layer(&name).members_missing = missing;
@@ -182,7 +177,7 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             let task = into.fact(Some(if &task[1] == "recovery" { "recover" } else { &task[1] }.to_owned()));
             into.layer(&name).busy_with = task;
         }
-        if let Some(kib) = CHUNK.captures(line).and_then(|found| found[1].parse::<u64>().ok()) {
+        if let Some(kib) = CHUNK.captures(line).and_then(|captures| captures[1].parse::<u64>().ok()) {
             let chunk = into.fact(kib.checked_mul(1024));
             into.layer(&name).chunk_bytes = chunk;
         }
