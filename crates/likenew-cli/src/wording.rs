@@ -14,7 +14,7 @@ use std::path::Path;
 
 use likenew_core::input::nearest;
 use likenew_core::lab_error::system_reason;
-use likenew_core::quantity::{Factor, Offset, Rate, Share, Size};
+use likenew_core::quantity::{Factor, Offset, Rate, Share, Size, count};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number};
 use likenew_run::forecast::Certainty;
@@ -290,8 +290,8 @@ pub(crate) fn with_reads_only_hint(refusal: &str) -> String {
 
 pub(crate) fn leftover(files: u64, bytes: u64, path: &Path) -> String {
     format!(
-        "An earlier run has left {} temporary files ({}) in {}.",
-        Number(files as f64),
+        "An earlier run has left {} ({}) in {}.",
+        count(files, "temporary file"),
         Size(bytes),
         path.display()
     )
@@ -513,13 +513,9 @@ pub(crate) fn another_drive(then: &str, now: &str) -> String {
 }
 
 pub(crate) fn going_on(tests: usize, probes: usize) -> String {
-    let tests = count(tests, "test", "tests");
-    let done = if probes == 0 { tests } else { format!("{tests} and {}", count(probes, "probe", "probes")) };
+    let tests = count(tests as u64, "test");
+    let done = if probes == 0 { tests } else { format!("{tests} and {}", count(probes as u64, "probe")) };
     format!("Resuming after {done}; replaying what they wrote first.")
-}
-
-fn count(number: usize, one: &str, several: &str) -> String {
-    format!("{} {}", Number(number as f64), if number == 1 { one } else { several })
 }
 
 /// What failed while references were collected: the context of an error.
@@ -688,7 +684,7 @@ pub(crate) fn no_files(folders: &[String]) -> String {
 }
 
 pub(crate) fn scan_progress(files: u64, bytes: u64, sampled: Option<(u64, u64)>) -> String {
-    let files = format!("{} files, {}", Number(files as f64), Size(bytes));
+    let files = format!("{}, {}", count(files, "file"), Size(bytes));
     match sampled {
         Some((sampled, all)) => format!("{files}; read {} of {}", Size(sampled), Size(all)),
         None => files,

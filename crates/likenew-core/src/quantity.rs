@@ -1,10 +1,9 @@
 //! Numbers as people read them: three significant digits, a comma in thousands, a space before units and none before
 //! the percent sign. Sentences, tables and pages all spell numbers like this.
 
-use crate::units::{Number, digits};
 use std::fmt;
 
-use crate::units::{Nanos, amount, parse_size};
+use crate::units::{Nanos, Number, amount, digits, parse_size};
 
 /// Bytes a second: `77.2 MB/s`, in units of 10⁶ bytes.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
@@ -130,6 +129,12 @@ fn change(f: &mut fmt::Formatter<'_>, ratio: f64, [less, more, same]: [&str; 3])
         _ if ratio >= FACTOR_FROM => write!(f, "{} {same}", Factor(ratio)),
         by => write!(f, "{} {more}", Share(by)),
     }
+}
+
+/// `1 test`, `2 tests`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", Number(number as f64))
 }
 
 /// `19.8 MB/s (15.9–24.7)`, and without the range where it is the value alone. The unit stands once where all three

@@ -8,7 +8,7 @@ use likenew_core::findings::{Action, Answer};
 use likenew_core::input::nearest;
 use likenew_core::measurement_error::RefusedIo;
 use likenew_core::procedure::Plan;
-use likenew_core::quantity::{Latency, Rate, Share, Size, with_range};
+use likenew_core::quantity::{Latency, Rate, Share, Size, count, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number, exact_size};
 use likenew_stats::interval::Interval;
@@ -26,12 +26,6 @@ pub fn capitalize(text: &str) -> String {
 pub fn lowercase_first(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
-}
-
-/// `1 test`, `2 tests`.
-pub fn count(number: u64, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", Number(number as f64))
 }
 
 /// A rate without its unit, before another one with it.

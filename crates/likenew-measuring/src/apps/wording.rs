@@ -3,13 +3,13 @@
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::input::nearest;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Latency, Rate, Share, Size};
+use likenew_core::quantity::{Latency, Rate, Share, Size, count};
 use likenew_core::units::{Number, digits};
 use likenew_stats::steady_state::ROUNDS;
 
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{cell, count, estimated, list};
+use likenew_procedure_support::wording::{cell, estimated, list};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {

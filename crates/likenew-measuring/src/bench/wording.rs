@@ -2,7 +2,7 @@
 
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Iops, Rate, Share, Size, range};
+use likenew_core::quantity::{Iops, Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, digits, exact_duration, exact_size};
 use likenew_core::workload::Mix;
 
@@ -10,7 +10,7 @@ use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::profile::Test;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::LatencyColumns;
-use likenew_procedure_support::wording::{capitalize, count, estimated, latency_cells};
+use likenew_procedure_support::wording::{capitalize, estimated, latency_cells};
 use likenew_rated::Usual;
 
 use crate::commits::Commits;

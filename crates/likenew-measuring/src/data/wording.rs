@@ -3,13 +3,13 @@
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::io::Op;
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, count, range, with_range};
 use likenew_core::units::Number;
 
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, count, estimated, list};
+use likenew_procedure_support::wording::{capitalize, cell, estimated, list};
 
 use super::Test;
 

@@ -4,11 +4,11 @@ use std::fmt::Display;
 
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, range};
+use likenew_core::quantity::{Iops, Latency, Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, count, number_of};
+use likenew_procedure_support::wording::{capitalize, cell, number_of};
 use likenew_stats::steady_state::{RANGE_SHARE_MAX, ROUNDS, SLOPE_SHARE_MAX, Window};
 
 use super::test_series::{Cliff, KneeRow, Level};

@@ -3,12 +3,12 @@
 use likenew_core::drive::Kind;
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::procedure::{Descriptor, Evidence, Plan};
-use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, count, range, with_range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{
-    cell, command, count, estimated, number_of, recondition_command, use_nearest_multiple,
+    cell, command, estimated, number_of, recondition_command, use_nearest_multiple,
 };
 use likenew_stats::bimodality::Levels;
 use likenew_stats::interval::Interval;

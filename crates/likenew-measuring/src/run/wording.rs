@@ -2,11 +2,11 @@
 
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Iops, Rate};
+use likenew_core::quantity::{Iops, Rate, count};
 use likenew_core::units::digits;
 
 use likenew_procedure_support::rows::LatencyColumns;
-use likenew_procedure_support::wording::{cell, count, latency_cells, use_nearest_multiple};
+use likenew_procedure_support::wording::{cell, latency_cells, use_nearest_multiple};
 
 /// What the procedure measures and what it costs.
 pub static DESCRIPTOR: Descriptor = Descriptor {

@@ -3,10 +3,10 @@
 use clap::ValueEnum as _;
 use likenew_core::findings::{Answer, OverviewTable};
 use likenew_core::procedure::Descriptor;
-use likenew_core::quantity::{Factor, Latency, Size, with_range};
+use likenew_core::quantity::{Factor, Latency, Size, count, with_range};
 use likenew_core::units::{Nanos, Number, digits};
 use likenew_procedure_support::estimate::Estimate;
-use likenew_procedure_support::wording::{capitalize, count, list};
+use likenew_procedure_support::wording::{capitalize, list};
 
 use super::Judged;
 use super::needs::{Need, Use};

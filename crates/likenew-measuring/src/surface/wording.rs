@@ -5,14 +5,14 @@ use std::ops::Range;
 use likenew_core::findings::{Action, Answer};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Plan};
-use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, SpeedChange, change_range, range};
+use likenew_core::quantity::{Factor, Latency, Rate, Share, Size, SpeedChange, change_range, count, range};
 use likenew_core::units::{Nanos, Number, digits, exact_size};
 use likenew_core::workload::Mix;
 use likenew_stats::interval::Interval;
 
 use likenew_procedure_support::estimate::Estimate;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, command, count, number_of, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, command, number_of, use_nearest_multiple};
 
 use super::SlowRegion;
 

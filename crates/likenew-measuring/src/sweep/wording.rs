@@ -4,14 +4,14 @@ use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Descriptor;
 use likenew_core::quantity::{
-    Factor, Iops, Rate, Share, Size, SpeedChange, change_range, range, with_change_range, with_range,
+    Factor, Iops, Rate, Share, Size, SpeedChange, change_range, count, range, with_change_range, with_range,
 };
 use likenew_core::units::{Number, digits};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
-use likenew_procedure_support::wording::{capitalize, cell, count, list, number_of, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, cell, list, number_of, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::{Cell, DIFFERENCE, Form};

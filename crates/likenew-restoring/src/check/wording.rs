@@ -2,12 +2,12 @@
 
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable, Standing};
 use likenew_core::io::Op;
-use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Iops, Rate, Share, Size, count, range, with_range};
 use likenew_core::shell::shell_quote;
 use likenew_core::units::{Nanos, Number, digits};
 use likenew_diagnosis::{FoundCause, Indicator, Measured, Metric, Origin, Reference, Symptom};
 use likenew_measuring::commits::Commits;
-use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
+use likenew_procedure_support::wording::{capitalize, list, lowercase_first};
 use likenew_rated::{Class, LimitKind, Limits, Usual};
 use likenew_stats::peers::AmongPeers;
 

@@ -2,10 +2,10 @@
 
 use likenew_core::facts::{Attribute, Drive, Fact, MissingOutput, Reported};
 use likenew_core::findings::{Action, Answer, OverviewTable};
-use likenew_core::quantity::{Rate, Share, Size, range};
+use likenew_core::quantity::{Rate, Share, Size, count, range};
 use likenew_core::units::{Nanos, digits};
 use likenew_diagnosis::Change;
-use likenew_procedure_support::wording::{count, list};
+use likenew_procedure_support::wording::list;
 use likenew_rated::{FirmwareFault, Link, Medium, Memory, Rated, Usual};
 
 // What it is for, and what it writes

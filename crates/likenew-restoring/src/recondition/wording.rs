@@ -2,9 +2,9 @@
 
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
 use likenew_core::fix::{ActionKind, FixReport, ManualStep, ReadBackCounts, SkippedRange};
-use likenew_core::quantity::{Factor, Rate, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Rate, Share, Size, count, range, with_range};
 use likenew_core::units::{Nanos, Number};
-use likenew_procedure_support::wording::{capitalize, count, list, lowercase_first};
+use likenew_procedure_support::wording::{capitalize, list, lowercase_first};
 
 use super::comparison::{Change, Effect, Measure};
 use super::step_name::StepName;

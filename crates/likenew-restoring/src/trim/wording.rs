@@ -3,9 +3,9 @@
 use likenew_core::counters::DiscardCounters;
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::probe::{AllocationChange, Content, Layer, ReadsAs, TrimMethod, TrimReport};
-use likenew_core::quantity::{Factor, Share, Size, range, with_range};
+use likenew_core::quantity::{Factor, Share, Size, count, range, with_range};
 use likenew_core::units::{Nanos, digits, exact_size};
-use likenew_procedure_support::wording::{capitalize, count, use_nearest_multiple};
+use likenew_procedure_support::wording::{capitalize, use_nearest_multiple};
 use likenew_stats::interval::Interval;
 
 use super::trim_evidence::{Outcome, TrimStep};

@@ -5,10 +5,10 @@ use std::ops::Range;
 use likenew_core::damage::{Damage, DamagedRange, Kind};
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
 use likenew_core::io::Op;
-use likenew_core::quantity::{Rate, Share, Size};
+use likenew_core::quantity::{Rate, Share, Size, count};
 use likenew_core::units::{Nanos, Number, digits};
 
-use likenew_procedure_support::wording::{count, list, use_nearest_multiple};
+use likenew_procedure_support::wording::{list, use_nearest_multiple};
 use serde::Serialize;
 
 // What the sentences are made from
