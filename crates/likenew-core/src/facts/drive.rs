@@ -218,6 +218,8 @@ counts! {
     uncorrectable_sectors,
     /// Transfers over the link that came with a wrong checksum (SMART 199).
     crc_errors,
+    /// Errors of a SCSI drive that are not of its medium: of transport or controller (SPC, log page 06h).
+    non_medium_errors,
     /// Times that the link became slower (SMART 183 of some makers).
     link_downshifts,
     /// Accesses that did not begin at a multiple of 4 KiB (SMART 181 of Micron and Crucial).

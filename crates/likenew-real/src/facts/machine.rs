@@ -203,7 +203,7 @@ pub(crate) enum Question<'a> {
 
 /// Arguments of smartctl; the device comes last. It ends with exit status 7 where the disk sleeps.
 pub(crate) const SMARTCTL_ARGUMENTS: [&str; 10] =
-    ["--json=c", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
+    ["--json=co", "-i", "-H", "-A", "-l", "error", "-l", "selftest", "-n", "standby,7"];
 
 impl Question<'_> {
     /// The text for the origin of a fact.

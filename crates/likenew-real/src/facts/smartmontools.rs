@@ -236,6 +236,7 @@ impl Smartctl {
             reallocated_sectors: self.number("/scsi_grown_defect_list").or_else(|| self.raw(5, 16)),
             uncorrectable_sectors: self.raw(198, 32),
             crc_errors: self.raw(199, 32),
+            non_medium_errors: self.non_medium_errors(),
             // ATA only: NVMe counts commands that the host should not have sent, and behind a USB bridge
             // nothing else says that the drive is one.
             error_log_entries: self
@@ -263,7 +264,7 @@ impl Smartctl {
             ($from:ident to $to:ident.$part:ident: $($name:ident),*) => { $(fill(&mut $to.$part.$name, $from.$name);)* };
         }
         fill!(health to drive.health: failing, warnings, read_only, temperature_c, temperature_warning_c, temperature_critical_c, used_percent, spare_percent, spare_threshold_percent, pending_sectors, attributes);
-        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, controller_busy_s, warm_s, hot_s, lifetime_bytes_written, lifetime_bytes_read);
+        fill!(counts to drive.counts: media_errors, reallocated_sectors, uncorrectable_sectors, crc_errors, non_medium_errors, error_log_entries, self_tests_failed, power_on_hours, power_cycles, unsafe_shutdowns, controller_busy_s, warm_s, hot_s, lifetime_bytes_written, lifetime_bytes_read);
         if self.is_member {
             return;
         }
@@ -373,6 +374,14 @@ impl Smartctl {
             let of = |kind: &&str| log.get(kind)?.get("total_uncorrected_errors")?.as_u64();
             let errors: Vec<u64> = ["read", "write", "verify"].iter().filter_map(of).collect();
             (!errors.is_empty()).then(|| errors.iter().sum())
+        })
+    }
+
+    /// Which smartctl has for people only (7.5): in the lines of its output, which its JSON repeats where it is asked for them.
+    fn non_medium_errors(&self) -> Fact<u64> {
+        self.get("/smartctl/output", |lines| {
+            let mut lines = lines.as_array()?.iter().filter_map(Value::as_str);
+            lines.find_map(|line| line.strip_prefix("Non-medium error count:")?.trim().parse().ok())
         })
     }
 
@@ -732,6 +741,9 @@ mod tests {
             counts(r#"{"write":{"total_uncorrected_errors":7},"read":{"total_errors_corrected":5}}"#);
         assert_eq!(writes.media_errors.get(), Some(7));
         assert_eq!(counts("{}").media_errors.get(), None);
+        assert_eq!(counts("{}").non_medium_errors.get(), None);
+        let printed = r#"{"smartctl":{"version":[7,5],"output":["","Non-medium error count:       12"]}}"#;
+        assert_eq!(parse_smartctl(printed).counts().non_medium_errors.get(), Some(12));
     }
 
     #[test]

@@ -230,6 +230,7 @@ fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
 fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     let Counts {
         crc_errors,
+        non_medium_errors,
         link_downshifts,
         pcie_corrected_errors,
         pcie_uncorrected_errors,
@@ -241,8 +242,9 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     } = &drive.counts;
     let logged =
         if drive.kind == DriveKind::Nvme { &Fact::NotQueried } else { &drive.counts.error_log_entries };
-    let counts: [(_, Sentence<u64>); 9] = [
+    let counts: [(_, Sentence<u64>); 10] = [
         (crc_errors, wording::crc_errors),
+        (non_medium_errors, wording::non_medium_errors),
         (link_downshifts, wording::link_downshifts),
         (pcie_corrected_errors, wording::corrected_link_errors),
         (pcie_uncorrected_errors, wording::uncorrected_link_errors),

@@ -275,6 +275,10 @@ pub(super) fn crc_errors(errors: u64) -> String {
     format!("{} on its cable, over its lifetime", count(errors, "CRC error"))
 }
 
+pub(super) fn non_medium_errors(errors: u64) -> String {
+    format!("{} of transport or controller, not of its medium, over its lifetime", count(errors, "error"))
+}
+
 pub(super) fn link_downshifts(times: u64) -> String {
     format!("{} of its link to a lower speed", count(times, "downshift"))
 }

@@ -193,6 +193,8 @@ impl Answer {
                 self.put_some("/power_on_time/hours", hours.and_then(first_number));
             }
             "Elements in grown defect list" => self.put_some("/scsi_grown_defect_list", number()),
+            // Its JSON has the line, and no field for it.
+            "Non-medium error count" => self.push("/smartctl/output", json!(format!("{name}: {value}"))),
             "Percentage used endurance indicator" => {
                 self.put_some("/scsi_percentage_used_endurance_indicator", number());
             }

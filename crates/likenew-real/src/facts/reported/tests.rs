@@ -131,6 +131,21 @@ fn what_smartctl_prints_for_people_is_what_its_json_says() {
 }
 
 #[test]
+fn errors_of_a_sas_disk_outside_its_medium_are_counted() {
+    let text = "smartctl 7.4 2023-08-01 r5530 [x86_64-linux-6.1.0] (local build)
+Vendor:               SEAGATE
+Product:              ST4000NM0023
+Elements in grown defect list: 4
+Error counter log:
+read:   2038871        0         0   2038871          0      35416.404           0
+write:         0        0         0         0          0       9144.218          12
+Non-medium error count:     2207
+";
+    let counts = &read(&[("report.txt", text)]).drives[0].counts;
+    assert_eq!((counts.non_medium_errors.get(), counts.media_errors.get()), (Some(2207), Some(12)));
+}
+
+#[test]
 fn a_refusal_of_smartctl_is_the_reason_and_says_what_to_try() {
     let text = "smartctl 7.2 2020-12-30 r5155 [x86_64-linux-5.10.0] (local build)\nSmartctl open device: /dev/sdb failed: Unknown USB bridge [0x152d:0x0578 (0x3202)]\n";
     let facts = read(&[("a.txt", text)]);
