@@ -1,5 +1,5 @@
-//! What programs printed, as people pass it on: quoted in a mail, indented in a page, in the colors of a terminal, in the units of
-//! another system.
+//! What programs printed, as people pass it on: quoted in a mail, indented in a page, with numbered lines, as a part of a journal or
+//! of a diff, in the colors of a terminal, in the units of another system.
 
 use std::sync::LazyLock;
 
@@ -32,7 +32,7 @@ fn without_frame(text: &str) -> String {
     let text = colorless.replace(end, "\n").replace('\u{a0}', " ");
     // A block of code begins after an empty line, and ends before the first line that is less indented.
     let (mut is_block, mut is_after_empty) = (false, true);
-    let lines = text.split('\n').map(|line| {
+    let lines = without_margin(&text).into_iter().map(|line| {
         let line = without_marks(line);
         let is_empty = line.trim().is_empty();
         let inner = line.strip_prefix('\t').or_else(|| line.strip_prefix(INDENT));
@@ -43,6 +43,36 @@ fn without_frame(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// The lines without what another program put before each of them: its number, the sign of a diff or of a comment, the time and
+/// the program in a journal. The kernel's lines in a journal stay as they are: that is how they are read.
+fn without_margin(text: &str) -> Vec<&str> {
+    static MARGINS: LazyLock<[Regex; 5]> = LazyLock::new(|| {
+        [
+            r"^\s*(?<number>\d+)(?:[:|)]?(?: |$)|\t)",
+            r"^\s*(?<number>\d+)[:|)]",
+            r"^(?:\+|@@ .*|(?:diff|index|---) .*)",
+            r"^# ?",
+            r"^(?:[A-Z][a-z]{2} [ \d]\d [\d:]{8}|\d{4}-\d\d-\d\dT\S+) \S+ (?<program>[^\s:\[]+)(?:\[\d+\])?: ?",
+        ]
+        .map(|margin| Regex::new(margin).expect("the pattern is one"))
+    });
+    let lines: Vec<&str> = text.split('\n').collect();
+    let inner = |margin: &Regex| {
+        let mut numbers = Vec::new();
+        let rest = lines.iter().map(|line| {
+            let Some(found) = margin.captures(line) else { return line.is_empty().then_some(*line) };
+            numbers.extend(found.name("number").map(|number| number.as_str().parse().unwrap_or(u64::MAX)));
+            let is_kernel = found.name("program").is_some_and(|program| program.as_str() == "kernel");
+            (!is_kernel).then_some(&line[found[0].len()..])
+        });
+        let rest: Vec<&str> = rest.collect::<Option<_>>()?;
+        let is_counting = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+        // One line that begins with a number has no margin.
+        (is_counting && numbers.len() != 1).then_some(rest)
+    };
+    MARGINS.iter().find_map(inner).unwrap_or(lines)
+}
+
 /// A line without the marks of those who quoted it, and of the page that it stood in.
 fn without_marks(line: &str) -> &str {
     static MARKS: LazyLock<Regex> = LazyLock::new(|| {
@@ -50,4 +80,44 @@ fn without_marks(line: &str) -> &str {
             .expect("the pattern is one")
     });
     &line[MARKS.find(line).map_or(0, |marks| marks.end())..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PRINTED: &str = "smartctl 7.4 2023-08-01 r5530\n\nDevice Model:     X\n  1 Raw_Read_Error_Rate     0x000f\n  3 Spin_Up_Time            0x0003\n";
+
+    #[test]
+    fn what_stands_before_every_line_is_taken_away() {
+        let each = |margin: &dyn Fn(usize) -> String| {
+            PRINTED
+                .trim_end()
+                .split('\n')
+                .enumerate()
+                .map(|(at, line)| margin(at + 1) + line + "\n")
+                .collect::<String>()
+        };
+        let texts = [
+            each(&|number| format!("{number:6}\t")),
+            each(&|number| format!("{}:", number + 40)),
+            each(&|number| format!("{number:7} ")),
+            each(&|_| "+".into()),
+            "diff --git a/x b/x\nindex 1..2\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,5 @@\n".to_owned()
+                + &each(&|_| "+".into()),
+            each(&|_| "# ".into()),
+            each(&|_| "Nov 30 07:12:31 nas smartctl[812]: ".into()),
+            each(&|_| "2026-11-30T07:12:31+0100 nas health.sh: ".into()),
+        ];
+        for text in texts {
+            let inner = without_margin(&text).join("\n");
+            assert!(inner.ends_with(PRINTED), "{text}\n{inner}");
+        }
+        let kernel = "Nov 30 07:12:31 nas kernel: ata1: SATA link up 6.0 Gbps\n";
+        for text in
+            [PRINTED, kernel, "  1 Raw_Read_Error_Rate 0x000f\n  3 Spin_Up_Time 0x0003\n", "# 1 Short\nx"]
+        {
+            assert_eq!(without_margin(text).join("\n"), text);
+        }
+    }
 }
