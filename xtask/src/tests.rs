@@ -14,6 +14,15 @@ pub(crate) struct Options {
     /// Also what takes longer: packages, the guest, other browsers' widths and fonts, the site, power cuts, damaged inputs
     #[arg(long)]
     all: bool,
+    /// Begin with this step, to go on after one that failed
+    #[arg(long, value_name = "STEP", value_parser = a_step)]
+    from: Option<&'static str>,
+}
+
+fn a_step(name: &str) -> Result<&'static str, String> {
+    let mut names = EVERYDAY.iter().chain(&LONGER).map(|step| step.name);
+    let all = names.clone().collect::<Vec<_>>().join(", ");
+    names.find(|step| *step == name).ok_or_else(|| format!("the steps are: {all}"))
 }
 
 /// What can fail, and how long it may take.
@@ -108,7 +117,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     sh.change_dir(root());
     let longer = if options.all { &LONGER[..] } else { &[] };
     let mut times = String::new();
-    for Step { name, budget_s, take } in EVERYDAY.iter().chain(longer) {
+    let is_before = |step: &&Step| options.from.is_some_and(|from| from != step.name);
+    for Step { name, budget_s, take } in EVERYDAY.iter().chain(longer).skip_while(is_before) {
         println!("=== {name}");
         let begun = Instant::now();
         take(&sh).with_context(|| format!("{name} failed"))?;
