@@ -1,8 +1,8 @@
 /** Tables as shown: headings, cells, and the values for sorting and copying. */
 
+import declared from "../../schema/columns.json" with { type: "json" };
 import type { OverviewTable, Row, Value } from "./Document";
-import { heading, spell, spellBelowHeading, withRange } from "./units";
-import { NAMES } from "./wording";
+import { heading, spell, spellBelowHeading, withRange, wordsOf } from "./units";
 
 export interface Cell {
   /** The text shown. */
@@ -50,29 +50,6 @@ export interface Column {
 
 export const MISSING: Cell = { text: "–", value: null };
 
-/** Numbers that say what was measured, not the result: they identify rows in every document. */
-const KEYS = [
-  "block_bytes",
-  "depth",
-  "file",
-  "fill",
-  "loop",
-  "offset_bytes",
-  "pass",
-  "read_percent",
-  "round",
-  "stream",
-  "writers",
-  "zone",
-];
-
-/** Numbers that count work, or are ratios: a row's unit does not apply to them. */
-const COUNTS = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
-
-/** Texts that are identifiers, such as `slow_once`: a reader sees words. */
-const IDENTIFIER = /^[a-z0-9]+(_[a-z0-9]+)+$/;
-const IDENTIFIERS = ["cause", "fact", "level", "metric", "property"];
-
 /** Where a table has identifiers and what they mean, the reader sees the meaning, and a copy has both. */
 const MEANINGS: Record<string, string> = { indicator: "description", evidence: "sentence" };
 
@@ -116,10 +93,10 @@ export function columnsOf(rows: Row[]): Column[] {
         heading: interval ? `${text} (low–high)` : text,
         unit,
         number,
-        isKey: KEYS.includes(key) || present(key).some((value) => typeof value === "string"),
+        isKey: declared.keys.includes(key) || present(key).some((value) => typeof value === "string"),
         interval,
         meaning: meaningOf(key),
-        rowUnit: isPerS || (withUnit && unit === "" && ![...KEYS, ...COUNTS].includes(key)),
+        rowUnit: isPerS || (withUnit && unit === "" && ![...declared.keys, ...declared.counts].includes(key)),
       };
     });
 }
@@ -142,12 +119,6 @@ export function cellOf(column: Column, row: Row): Cell {
   const text =
     isNumber(low) && isNumber(high) ? withRange(spelled(value), spelled(low), spelled(high)) : spelled(value);
   return { text, value, beside: besideOf(column).map((key) => plainOf(row[key])) };
-}
-
-/** The words for an identifier; any other text stays as it is. */
-function wordsOf(text: string, key: string): string {
-  const isIdentifier = IDENTIFIER.test(text) || IDENTIFIERS.includes(key);
-  return isIdentifier ? (NAMES[text] ?? (heading(text).text || text)) : text;
 }
 
 /** Keys whose values are shown inside the cells of this column. */

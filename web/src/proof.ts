@@ -6,7 +6,7 @@
 import type { Document, Row, Value } from "./Document";
 import type { ShownLine, ShownSeries, Tone } from "./shown";
 import { isNumber } from "./Table";
-import { spell } from "./units";
+import { spell, wordsOf } from "./units";
 import {
   barWords,
   beforeAndAfterTitle,
@@ -14,7 +14,6 @@ import {
   gainWords,
   LATENCY_NAMES,
   metricBarsTitle,
-  NAMES,
   OWN_REFERENCE,
   REFERENCES,
   shareWords,
@@ -161,7 +160,7 @@ function withDifferences(series: ShownSeries, { tables }: Document): ShownSeries
 
 /** The name of a metric. */
 export function nameOf(identifier: string): string {
-  return NAMES[identifier] ?? identifier.replaceAll("_", " ");
+  return wordsOf(identifier, "metric");
 }
 
 /** Each metric before and after each step as a share of its reference, with the gain beside it. */

@@ -3,6 +3,8 @@
  * `schema/spelling.json` has examples that the terminal and this file must agree on.
  */
 
+import declared from "../../schema/columns.json" with { type: "json" };
+
 /** `value` with its unit: `251 MB/s`, `74.5 GiB`, `82.1 µs`. */
 export function spell(value: number, unit: string): string {
   if (value < 0) return `-${spell(-value, unit)}`;
@@ -86,13 +88,22 @@ export function spellRound(value: number, unit: string): string {
 /** Name and unit of a column, from its key: the unit is one of its words. */
 export function heading(key: string): { text: string; unit: string } {
   const words = key.split("_").map((word) => word.replace(/^p99(9+)$/, "p99.$1"));
-  for (const { unitWords, unit, shown, alone } of UNIT_WORDS) {
+  for (const { words: unitWords, unit, shown, alone } of declared.units) {
     const at = lastIndexOf(words, unitWords);
     if (at < 0) continue;
     const parts = [...words.slice(0, at), ...(shown ? [shown] : []), ...words.slice(at + unitWords.length)];
     return { text: parts.join(" ").replaceAll(" /s", "/s") || alone, unit };
   }
   return { text: words.join(" "), unit: "" };
+}
+
+/** Keys of texts that are identifiers, such as `slow_once`, with the words for some of them. */
+const IDENTIFIERS: Record<string, Record<string, string>> = declared.identifiers;
+
+/** The words for the text of a column, if it is an identifier; any other text stays as it is. */
+export function wordsOf(text: string, key: string): string {
+  const known = IDENTIFIERS[key];
+  return known === undefined ? text : (known[text] ?? heading(text).text);
 }
 
 /** The scale and name of the unit that fits values up to `most`, for axes. */
@@ -122,24 +133,6 @@ export function axisUnit(unit: string, most: number): { size: number; name: stri
       return { size: 1, name: ` ${unit}` };
   }
 }
-
-interface UnitWords {
-  unitWords: string[];
-  unit: string;
-  shown: string;
-  alone: string;
-}
-
-const UNIT_WORDS: UnitWords[] = [
-  { unitWords: ["bytes", "per", "s"], unit: "bytes/s", shown: "MB/s", alone: "" },
-  { unitWords: ["per", "s"], unit: "/s", shown: "/s", alone: "" },
-  { unitWords: ["iops"], unit: "1/s", shown: "IOPS", alone: "" },
-  { unitWords: ["bytes"], unit: "bytes", shown: "", alone: "size" },
-  { unitWords: ["ns"], unit: "ns", shown: "", alone: "time" },
-  { unitWords: ["percent"], unit: "%", shown: "", alone: "%" },
-  { unitWords: ["share"], unit: "share", shown: "share", alone: "" },
-  { unitWords: ["c"], unit: "°C", shown: "", alone: "°C" },
-];
 
 interface Sized {
   size: number;

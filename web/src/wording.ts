@@ -75,37 +75,6 @@ export const WORDS = {
   noCell: "The document has no latencies of this cell.",
 } as const;
 
-/** Names of metrics, causes and other identifiers in tables; all others are written with spaces. */
-export const NAMES: Record<string, string> = {
-  random_read: "4K random read",
-  random_write: "4K random write",
-  random_read_qd32: "4K random read QD32",
-  no_trim: "no TRIM",
-  slow_usb: "slow USB",
-  slc_cache: "SLC cache",
-  buffered_flushed: "buffered, flushed",
-  first_buffered: "buffered, 1st read",
-  second_buffered: "buffered, 2nd read",
-  map_page_bytes: "mapping unit",
-  erase_unit_bytes: "erase unit (superblock)",
-  write_buffer_bytes: "write buffer",
-  slc_cache_bytes: "SLC cache",
-  slc_speed_after_bytes_per_s: "speed after the SLC cache",
-  slc_recovery_ns: "recovery of the SLC cache",
-  parallelism: "dies",
-  stripe_bytes: "stripe per die",
-  over_provisioning_percent: "over-provisioning",
-  idle_collection_ns: "idle GC starts after",
-  old_data_read_ratio: "read time of old data",
-  token_bucket_ios: "burst credits",
-  map_cache_bytes: "mapping table",
-  trim: "TRIM takes effect",
-  null: "no drive (the limit of likenew)",
-  crc_errors: "CRC errors",
-  inode_age_s_p50: "file age p50",
-  inode_age_s_p90: "file age p90",
-};
-
 export function caveatWords(caveat: string): string {
   return `Caveat: ${caveat}`;
 }

@@ -2,8 +2,8 @@
 
 import type { Document, Row } from "./Document";
 import { isNumber } from "./Table";
-import { rangeOf, spell } from "./units";
-import { ABSENT, DRAWN_WORDS, NAMES, UNKNOWN } from "./wording";
+import { rangeOf, spell, wordsOf } from "./units";
+import { ABSENT, DRAWN_WORDS, UNKNOWN } from "./wording";
 
 /** Something inside, and how well it is known. */
 export interface Part {
@@ -53,7 +53,7 @@ function found(rows: Row[], property: string): number | null {
 
 function partOf(row: Row, told: { cells: string[] }[]): Part {
   const property = String(row["property"]);
-  const name = NAMES[property] ?? property.replaceAll("_", " ");
+  const name = wordsOf(property, "property");
   const { state, word, value, value_low: low, value_high: high, confidence_percent: confidence } = row;
   const unit = String(row["unit"] ?? "");
   const spelled = (number: number) => spell(BARE.includes(unit) ? Math.round(number) : number, unit);

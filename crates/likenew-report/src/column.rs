@@ -7,7 +7,7 @@ use likenew_core::findings::{OverviewRow, Row};
 use likenew_core::quantity::with_range;
 use serde_json::Value;
 
-use super::unit::{Unit, clean, heading};
+use super::unit::{KEYS, Unit, clean, heading};
 
 /// One column as shown: the values of a key, with the ends of their interval if the table has them.
 pub(crate) struct Column {
@@ -28,29 +28,6 @@ pub(crate) struct Column {
     /// The key with each row's unit, if it differs between rows.
     unit_key: Option<String>,
 }
-
-/// Numbers that say what was measured, not the result: they identify rows in every document. Words do so,
-/// too.
-const KEYS: [&str; 12] = [
-    "block_bytes",
-    "depth",
-    "file",
-    "fill",
-    "loop",
-    "offset_bytes",
-    "pass",
-    "read_percent",
-    "round",
-    "stream",
-    "writers",
-    "zone",
-];
-
-/// Numbers that count work, or are ratios: a row's unit does not apply to them.
-const COUNTS: [&str; 7] = ["errors", "files", "loops", "passes", "points", "ratio", "rounds"];
-
-/// Texts that are identifiers of a fixed set, such as `slow_once`: a reader sees words.
-const IDENTIFIERS: [&str; 7] = ["data_lost", "finding", "level", "passes", "phase", "step", "word"];
 
 /// The end of a key whose numbers are rates of what the row's unit says.
 const PER_S: &str = "_per_s";
@@ -81,7 +58,7 @@ impl Column {
             let interval = interval(key);
             let heading = if interval.is_some() { format!("{name} (low–high)") } else { name.clone() };
             let measured = per_s.is_some()
-                || unit == Unit::Plain && !KEYS.iter().chain(&COUNTS).any(|known| known == key);
+                || unit == Unit::Plain && !KEYS.keys.iter().chain(&KEYS.counts).any(|known| known == key);
             let unit_key = (with_unit && measured).then(|| "unit".to_owned());
             let words = rows.clone().any(|row| row.get(key).is_some_and(Value::is_string));
             Self { key: key.clone(), name, heading, unit, number: number(key), words, interval, unit_key }
@@ -90,7 +67,7 @@ impl Column {
     }
 
     fn is_key(&self) -> bool {
-        self.words || KEYS.contains(&self.key.as_str())
+        self.words || KEYS.keys.contains(&self.key)
     }
 
     /// The value of this column in a row, if it is a number.
@@ -103,10 +80,7 @@ impl Column {
         let spelled = match row.get(&self.key) {
             None | Some(Value::Null) => return MISSING.into(),
             Some(Value::Bool(yes)) => return if *yes { "yes".into() } else { "no".into() },
-            Some(Value::String(text)) if IDENTIFIERS.contains(&self.key.as_str()) => {
-                return clean(&text.replace('_', " "));
-            }
-            Some(Value::String(text)) => return clean(text),
+            Some(Value::String(text)) => return KEYS.words(&self.key, text),
             Some(Value::Number(number)) => self.spell(number.as_f64().unwrap_or(f64::NAN), row),
             Some(other) => return clean(&other.to_string()),
         };
@@ -257,7 +231,7 @@ mod tests {
     #[test]
     fn identifiers_are_shown_as_words_and_names_as_they_are() {
         let rows = rows(json!([{"finding": "slow_once", "cause": "slc_cache", "test": "my_workload"}]));
-        let shown = [["finding", "cause", "test"], ["slow once", "slc_cache", "my_workload"]];
+        let shown = [["finding", "cause", "test"], ["slow once", "SLC cache", "my_workload"]];
         assert_eq!(cells_shown(&rows), shown);
     }
 
@@ -313,7 +287,7 @@ mod tests {
             [
                 vec!["metric", "now", "arrivals", "ratio"],
                 vec!["read", "515 MB/s", "–", "2"],
-                vec!["random_read", "9,100 IOPS", "3.00 IOPS", "1.50"],
+                vec!["4K random read", "9,100 IOPS", "3.00 IOPS", "1.50"],
             ]
         );
     }

@@ -2,6 +2,9 @@
 //!
 //! `schema/spelling.json` has examples that this module and the page must agree on.
 
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
 use likenew_core::quantity::{Factor, Iops, Latency, Rate, Share, Size};
 use likenew_core::units::{Number, digits};
 
@@ -86,38 +89,54 @@ impl Unit {
     }
 }
 
+/// What the keys of tables say, and the words for identifiers: `schema/columns.json`.
+#[derive(serde::Deserialize)]
+pub(crate) struct Keys {
+    /// Numbers that say what was measured, not the result: they identify rows in every document. Words do so, too.
+    pub(crate) keys: Vec<String>,
+    /// Numbers that count work, or are ratios: a row's unit does not apply to them.
+    pub(crate) counts: Vec<String>,
+    /// Keys of texts that are identifiers, such as `slow_once`, each with the words for some of them.
+    identifiers: BTreeMap<String, BTreeMap<String, String>>,
+    units: Vec<UnitWords>,
+}
+
+/// The words of a key that say its unit.
+#[derive(serde::Deserialize)]
+struct UnitWords {
+    words: Vec<String>,
+    unit: String,
+    /// What stands for them in a heading.
+    shown: String,
+    /// The heading of a key that has no other word.
+    alone: String,
+}
+
+pub(crate) static KEYS: LazyLock<Keys> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("../../../schema/columns.json")).expect("the list is whole")
+});
+
+impl Keys {
+    /// The words for the text of a column.
+    pub(crate) fn words(&self, key: &str, text: &str) -> String {
+        let Some(known) = self.identifiers.get(key) else { return clean(text) };
+        known.get(text).map_or_else(|| heading(text).0, Clone::clone)
+    }
+}
+
 /// Name and unit of a column, from its key: the unit is one of its words.
 pub(crate) fn heading(key: &str) -> (String, Unit) {
     let words: Vec<&str> = key.split('_').map(percentile).collect();
-    let found = [
-        (&["bytes", "per", "s"][..], Unit::Rate, "MB/s"),
-        (&["per", "s"], Unit::Frequency, "/s"),
-        (&["iops"], Unit::Iops, "IOPS"),
-        (&["bytes"], Unit::Amount, ""),
-        (&["ns"], Unit::Span, ""),
-        (&["percent"], Unit::Percent, ""),
-        (&["share"], Unit::Share, "share"),
-        (&["c"], Unit::Celsius, ""),
-    ]
-    .into_iter()
-    .find_map(|(unit_words, unit, shown)| {
-        let at = words.windows(unit_words.len()).rposition(|window| window == unit_words)?;
-        Some((at..at + unit_words.len(), unit, shown))
+    let found = KEYS.units.iter().find_map(|unit| {
+        Some((words.windows(unit.words.len()).rposition(|window| *window == *unit.words)?, unit))
     });
-    let Some((place, unit, shown)) = found else { return (clean(&words.join(" ")), Unit::Plain) };
-    let mut parts = words[..place.start].to_vec();
-    if !shown.is_empty() {
-        parts.push(shown);
-    }
-    parts.extend(&words[place.end..]);
-    let heading = match (parts.join(" "), &unit) {
-        (text, Unit::Amount) if text.is_empty() => "size".into(),
-        (text, Unit::Span) if text.is_empty() => "time".into(),
-        (text, Unit::Percent) if text.is_empty() => "%".into(),
-        (text, Unit::Celsius) if text.is_empty() => "°C".into(),
-        (text, _) => text.replace(" /s", "/s"),
-    };
-    (clean(&heading), unit)
+    let Some((at, found)) = found else { return (clean(&words.join(" ")), Unit::Plain) };
+    let shown = Some(&*found.shown).filter(|shown| !shown.is_empty());
+    let rest = &words[at + found.words.len()..];
+    let text =
+        words[..at].iter().copied().chain(shown).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ");
+    let text = if text.is_empty() { found.alone.clone() } else { text.replace(" /s", "/s") };
+    (clean(&text), Unit::parse(&found.unit))
 }
 
 /// A percentile as it is written: `p999` is `p99.9`.
