@@ -1,7 +1,7 @@
 //! Files that a user names, or that a user can change, read whole into bounded memory.
 //!
 //! All such files are read by [`read`], [`read_text`], [`read_stream`] or [`next_line`]: a folder, a device
-//! or a pipe in place of a file is refused before it is opened, and a file larger than its kind can be is
+//! or a named pipe in place of a file is refused before it is opened, and a file larger than its kind can be is
 //! refused before it is read. Traces are read as a stream, and have limits of their own.
 
 use std::fs::{self, File, FileType};
@@ -107,14 +107,22 @@ impl From<InputError> for io::Error {
     }
 }
 
-/// Opens an ordinary file. Nothing else is opened: a pipe would block, and a device may do something.
+/// Where a path names what the shell has opened: `<(smartctl -x /dev/sda)` is `/dev/fd/63`.
+const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
+
+/// Opens an ordinary file, or a pipe that the shell has opened. Nothing else is opened: a named pipe would block, and a device
+/// may do something.
 ///
 /// # Errors
 /// It is something else, or the system refuses.
 pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
-    check_type(fs::metadata(path)?.file_type(), kind)?;
+    let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
+    let check = |actual: FileType| {
+        if is_inherited && actual.is_fifo() { Ok(()) } else { check_type(actual, kind) }
+    };
+    check(fs::metadata(path)?.file_type())?;
     let file = File::open(path)?;
-    check(&file, kind)?;
+    check(file.metadata()?.file_type())?;
     Ok(file)
 }
 
@@ -237,6 +245,18 @@ mod tests {
             assert_eq!(error, format!("it is {found}, and a plan is an ordinary file"));
         }
         assert!(read(&folder.path().join("none"), SMALL).unwrap_err().is_missing());
+    }
+
+    #[test]
+    fn a_pipe_is_read_where_the_shell_has_opened_it() {
+        let (reader, mut writer) = io::pipe().unwrap();
+        io::Write::write_all(&mut writer, b"a plan").unwrap();
+        drop(writer);
+        let descriptor = std::os::fd::AsRawFd::as_raw_fd(&reader);
+        assert_eq!(read_text(Path::new(&format!("/dev/fd/{descriptor}")), SMALL).unwrap(), "a plan");
+        let named =
+            read(Path::new(&format!("/proc/{}/fd/{descriptor}", std::process::id())), SMALL).unwrap_err();
+        assert_eq!(named.to_string(), "it is a pipe, and a plan is an ordinary file");
     }
 
     #[test]

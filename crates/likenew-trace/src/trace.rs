@@ -18,9 +18,6 @@ use crate::lines::{LINE_MAX, Lines, ReadFailure};
 use crate::notes::Note;
 use crate::wording;
 
-/// Where descriptors have names that this process was given, such as for `<(zcat day.gz)` (proc(5)).
-const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
-
 /// Lines that are searched for volumes, where one has to be chosen.
 const CENSUS_LINES: u64 = 1_000_000;
 
@@ -55,10 +52,6 @@ pub struct Trace {
 /// # Errors
 /// It is another kind of file, or the system refuses.
 pub fn file(path: &Path) -> Result<File, InputError> {
-    let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
-    if is_inherited {
-        return Ok(File::open(path)?);
-    }
     match input::open(path, input::TRACE) {
         Err(error) if error.is_missing() => match of_blktrace(path) {
             Ok(files) if !files.is_empty() => input::open(&files[0], input::TRACE),

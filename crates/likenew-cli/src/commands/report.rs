@@ -1,5 +1,7 @@
 //! `likenew report`, `compare`, `judge` and `export`: kept runs, by what a user calls them.
 
+use std::fs::{self, FileType};
+use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -181,7 +183,8 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
         return Ok(NamedRun::Kept(path));
     }
     let name = path.file_name().map(|name| name.display().to_string());
-    if path.is_file() || named == "-" {
+    let is_text = |kind: FileType| kind.is_file() || kind.is_fifo();
+    if named == "-" || fs::metadata(&path).is_ok_and(|found| is_text(found.file_type())) {
         return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?), name));
     }
     if path.is_dir() {

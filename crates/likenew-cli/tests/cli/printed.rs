@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Sandbox;
+use crate::support::{CommandOutput, Sandbox, program};
 
 const QUESTION: &str = include_str!("../../../../docs/howto/slow-on-another-machine.in/question.txt");
 const FIO: &str = include_str!("../../../../docs/howto/slow-on-another-machine.in/fio.txt");
@@ -30,6 +30,24 @@ fn a_folder_of_outputs_gives_the_diagnosis_and_what_is_no_output_is_named() {
     // The kept run says the same when it is judged again.
     let again = sandbox.run(&["report", "--json", "-"]).code(0).json();
     assert_eq!(again["tables"]["causes"], document["tables"]["causes"]);
+}
+
+#[test]
+fn an_output_may_come_through_a_pipe_of_the_shell_and_a_named_one_is_not_waited_for() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.work().join("question.txt"), QUESTION).unwrap();
+    fs::write(sandbox.work().join("fio.txt"), FIO).unwrap();
+    let mut shell = std::process::Command::new("bash");
+    let program = program().into_string().unwrap();
+    shell.args(["-c", &format!("{program} check --from <(cat question.txt) <(cat fio.txt); {program} compare <(cat fio.txt) fio.txt")]);
+    sandbox.hold(&mut shell);
+    let said = CommandOutput::of(&mut shell).code(0).stdout();
+    assert!(said.contains("the link runs slower") && said.contains("against"), "{said}");
+    assert!(
+        std::process::Command::new("mkfifo").arg(sandbox.work().join("pipe")).status().unwrap().success()
+    );
+    sandbox.run(&["facts", "--from", "pipe"]).code(2).says("it is a pipe");
+    sandbox.run(&["compare", "fio.txt", "pipe"]).code(2).says("it is a pipe");
 }
 
 #[test]
@@ -88,6 +106,9 @@ fn a_setting_that_costs_speed_comes_with_its_commands_and_a_usual_one_with_nothi
 /// Ways in which people pass on what a program printed.
 fn passed_on(text: &str) -> Vec<(&'static str, Vec<u8>)> {
     let each = |of: &dyn Fn(&str) -> String| text.lines().map(of).collect::<String>().into_bytes();
+    let numbered = |of: &dyn Fn(usize, &str) -> String| -> Vec<u8> {
+        text.lines().enumerate().map(|(at, line)| of(at + 1, line)).collect::<String>().into_bytes()
+    };
     let units = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
         format!("\u{feff}{text}").encode_utf16().flat_map(bytes).collect()
     };
@@ -102,6 +123,20 @@ fn passed_on(text: &str) -> Vec<(&'static str, Vec<u8>)> {
             [b"It is slow:\n\n".to_vec(), each(&|line| format!("    {line}\n"))].concat(),
         ),
         ("tabs", each(&|line| format!("\t{line}\n"))),
+        ("cat -n", numbered(&|number, line| format!("{number:6}\t{line}\n"))),
+        ("nl -ba -s' '", numbered(&|number, line| format!("{number:6} {line}\n"))),
+        ("grep -n", numbered(&|number, line| format!("{}:{line}\n", number + 40))),
+        (
+            "a diff",
+            [
+                b"diff --git a/x b/x\nindex 1..2\n--- /dev/null\n+++ b/x\n@@ -0,0 +1,5 @@\n".to_vec(),
+                each(&|line| format!("+{line}\n")),
+            ]
+            .concat(),
+        ),
+        ("comments", each(&|line| format!("# {line}\n"))),
+        ("a journal", each(&|line| format!("Nov 30 07:12:31 nas report[812]: {line}\n"))),
+        ("a journal with dates", each(&|line| format!("2026-11-30T07:12:31+0100 nas report.sh: {line}\n"))),
         ("fenced", format!("It is slow:\n```text\n{text}\n```\nThanks!\n").into_bytes()),
         ("tags", format!("[code]{text}[/code]\n").into_bytes()),
         ("a page", format!("<pre><code>{text}</code></pre>\n").into_bytes()),
