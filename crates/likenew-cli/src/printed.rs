@@ -1,6 +1,5 @@
 //! What programs printed on another machine: facts of its drives, and how fast they were.
 
-use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use likenew_core::segment::Segment;
 use likenew_core::workload::{Access, AccessPattern, Mix};
 use likenew_procedures::check::{MeasuredOption, Metric};
 use likenew_real::facts::reported::{PrintedText, reported};
+use walkdir::WalkDir;
 
 use crate::exit::{Failure, Result};
 use crate::{pasted, wording};
@@ -62,18 +62,15 @@ impl PrintedFacts {
 /// # Errors
 /// A file cannot be read, or there are too many.
 pub(crate) fn texts(paths: &[PathBuf]) -> Result<Vec<PrintedText>> {
-    let mut texts = Vec::new();
+    let mut texts = Texts::default();
     for path in paths {
         if path.is_dir() {
-            add_folder(path, 0, &mut texts)?;
+            texts.add_folder(path)?;
         } else {
-            texts.push(PrintedText { name: display_name(path), text: read_text(path, input::OUTPUT)? });
+            texts.add(path, read_text(path, input::OUTPUT)?)?;
         }
     }
-    if texts.iter().map(|text| text.text.len()).sum::<usize>() > BYTES_MAX {
-        return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
-    }
-    Ok(texts)
+    Ok(texts.all)
 }
 
 fn names(paths: &[PathBuf]) -> String {
@@ -85,28 +82,42 @@ pub(crate) fn display_name(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// All files of a folder that are text.
-fn add_folder(folder: &Path, depth: usize, texts: &mut Vec<PrintedText>) -> Result<()> {
-    let unreadable = |error| Failure::unreadable(&folder.display().to_string(), InputError::System(error));
-    let entries: io::Result<Vec<_>> = fs::read_dir(folder).and_then(Iterator::collect);
-    let mut entries = entries.map_err(unreadable)?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        let kind = entry.file_type().map_err(unreadable)?;
-        if kind.is_dir() && depth < DEPTH_MAX {
-            add_folder(&entry.path(), depth + 1, texts)?;
+#[derive(Default)]
+struct Texts {
+    all: Vec<PrintedText>,
+    bytes: usize,
+}
+
+impl Texts {
+    fn add(&mut self, path: &Path, text: String) -> Result<()> {
+        self.bytes += text.len();
+        if self.bytes > BYTES_MAX {
+            return Err(Failure::Usage(wording::too_many_outputs(BYTES_MAX as u64)));
         }
-        if !kind.is_file() {
-            continue;
-        }
-        if texts.len() == FILES_MAX {
-            return Err(Failure::Usage(wording::too_many_files(folder, FILES_MAX)));
-        }
-        // Beside outputs there may be anything.
-        let text = read_text(&entry.path(), input::OUTPUT).unwrap_or_default();
-        texts.push(PrintedText { name: entry.path().display().to_string(), text });
+        self.all.push(PrintedText { name: display_name(path), text });
+        Ok(())
     }
-    Ok(())
+
+    /// All files of a folder that are text, and of the folders in it, but for other file systems that are mounted there.
+    fn add_folder(&mut self, folder: &Path) -> Result<()> {
+        let entries = WalkDir::new(folder).max_depth(DEPTH_MAX).same_file_system(true).sort_by_file_name();
+        for entry in entries {
+            let entry = entry.map_err(|error| {
+                let path = error.path().unwrap_or(folder).display().to_string();
+                let error = error.into_io_error().expect("no link is followed, so there is no circle");
+                Failure::unreadable(&path, error.into())
+            })?;
+            if !entry.file_type().is_file() {
+                continue;
+            }
+            if self.all.len() == FILES_MAX {
+                return Err(Failure::Usage(wording::too_many_files(folder, FILES_MAX)));
+            }
+            // Beside outputs there may be anything.
+            self.add(entry.path(), read_text(entry.path(), input::OUTPUT).unwrap_or_default())?;
+        }
+        Ok(())
+    }
 }
 
 /// A file as the text that a program printed, unpacked.
