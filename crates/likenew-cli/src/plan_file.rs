@@ -15,16 +15,16 @@ use crate::arguments::ExportFormat;
 use crate::exit::{Exit, Failure, Result};
 use crate::{output, wording};
 
-/// Reads a plan whose procedure accepts its options, or the jobs of fio as one.
+/// Reads a plan whose procedure accepts its options, or the jobs of fio as one, of whose target `bytes_of` says the size.
 ///
 /// # Errors
 /// The file cannot be read, is neither a plan nor a job file, or its procedure refuses an option.
-pub(crate) fn read_plan(path: &Path) -> Result<Plan> {
+pub(crate) fn read_plan(path: &Path, bytes_of: impl FnOnce(Option<&str>) -> Option<u64>) -> Result<Plan> {
     let name = &*path.to_string_lossy();
     let text = input::read_text(path, input::PLAN)
         .map_err(|error| Failure::unreadable(&format!("the plan {name}"), error))?;
     if likenew_fio::is_job_file(&text) {
-        return plan_of_jobs(name, &text);
+        return plan_of_jobs(name, &text, bytes_of);
     }
     let plan: Plan = toml::from_str(&text).map_err(|error| {
         let line = error.span().map(|span| line_of(&text, span.start));
@@ -37,11 +37,11 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan> {
     Ok(plan)
 }
 
-fn plan_of_jobs(name: &str, text: &str) -> Result<Plan> {
+fn plan_of_jobs(name: &str, text: &str, bytes_of: impl FnOnce(Option<&str>) -> Option<u64>) -> Result<Plan> {
     let refused = |line, option: Option<&str>, reason: &str| {
         Failure::Usage(wording::plan_error(name, line, option, reason))
     };
-    let jobs = likenew_fio::job_file(text)
+    let jobs = likenew_fio::job_file(text, bytes_of)
         .map_err(|error| refused(Some(error.line), error.option.as_deref(), &error.reason))?;
     jobs.differences.iter().for_each(crate::console::note);
     let mut options = workload_options(&jobs.workloads);
@@ -210,7 +210,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("plan.toml");
         std::fs::write(&path, text).unwrap();
-        let message = read_plan(&path).unwrap_err().message();
+        let message = read_plan(&path, |_| None).unwrap_err().message();
         message.replace(&path.display().to_string(), "plan.toml")
     }
 

@@ -35,7 +35,11 @@ pub(crate) struct Run {
 impl Command for Run {
     fn run(self) -> Result<Exit> {
         let path = self.plan.display();
-        let mut plan = read_plan(&self.plan)?;
+        let bytes_of = |named: Option<&str>| {
+            let target = Access::Read.resolve(self.target.as_deref().or(named)?, &self.run_arguments).ok()?;
+            target.usable_bytes().ok().filter(|_| !target.is_folder())
+        };
+        let mut plan = read_plan(&self.plan, bytes_of)?;
         if self.target.is_some() {
             (plan.target, plan.drive) = (self.target, None);
         }

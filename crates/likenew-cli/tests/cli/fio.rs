@@ -134,6 +134,11 @@ fn a_job_file_of_fio_is_run_as_a_plan() {
     sandbox.run(&["run", "jobs.fio"]).code(2).says("jobs.fio, line 3, rw: ");
     std::fs::write(sandbox.work().join("jobs.fio"), "[a]\nsize=1m\n").unwrap();
     sandbox.run(&["run", "jobs.fio"]).code(2).says("names no target");
+    // A job without a size covers what has one.
+    std::fs::write(sandbox.work().join("jobs.fio"), "[fill]\nrw=write\nbs=1m\n").unwrap();
+    let whole = sandbox.run(&["run", "jobs.fio", "sim:tiny-flash", "--json", "-"]).code(0).json();
+    assert_eq!(whole["tables"]["workloads"][0]["bytes"], 1 << 30);
+    sandbox.run(&["run", "jobs.fio", target]).code(2).says("jobs.fio, line 1, size: ");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::workload::{Stream, Workload};
+use likenew_core::workload::{Stream, Until, Workload};
 
 use super::ImportError;
 use super::options::Options;
@@ -48,12 +48,22 @@ pub fn is_job_file(text: &str) -> bool {
     })
 }
 
-/// Reads a job file.
+/// Reads a job file. Where a job has no end of its own it goes on to that of its target, of which the file's own name is given;
+/// `bytes_of` says how many bytes it has, unless it has no end either, as a folder.
 ///
 /// # Errors
 /// It is not one, or asks for what cannot be run as fio does.
-pub fn job_file(text: &str) -> Result<JobFile, JobFileError> {
-    let jobs = jobs(text)?;
+pub fn job_file(
+    text: &str,
+    bytes_of: impl FnOnce(Option<&str>) -> Option<u64>,
+) -> Result<JobFile, JobFileError> {
+    let mut jobs = jobs(text)?;
+    let target = target(&jobs)?;
+    if jobs.iter().any(Job::is_endless)
+        && let Some(bytes) = bytes_of(target.as_deref())
+    {
+        jobs.iter_mut().filter(|job| job.is_endless()).for_each(|job| job.options.cover(bytes));
+    }
     let mut notes = Notes::new(1);
     let mut turns: Vec<Vec<&Job>> = Vec::new();
     for job in &jobs {
@@ -68,7 +78,7 @@ pub fn job_file(text: &str) -> Result<JobFile, JobFileError> {
     let bytes = regions.filter_map(|region| region.resolve(1 << 62, 1).ok()).map(|range| range.end);
     let notes = notes.jobs_by_note().iter().filter(|(note, _)| **note != Note::Paced);
     Ok(JobFile {
-        target: target(&jobs)?,
+        target,
         bytes: bytes.filter(|end| *end < 1 << 60).max().unwrap_or(0),
         differences: notes.map(|(note, jobs)| caveat(note, jobs)).collect(),
         workloads,
@@ -87,6 +97,14 @@ struct Job {
 }
 
 impl Job {
+    fn until(&self) -> Until {
+        bound(&self.options, self.options.copies())
+    }
+
+    fn is_endless(&self) -> bool {
+        self.until() == Until::default()
+    }
+
     /// Refuses the job for an option.
     fn error(&self, option: &str, reason: impl Into<String>) -> JobFileError {
         let line = self.lines.get(option).copied().unwrap_or(self.line);
@@ -142,9 +160,8 @@ fn job((name, line, options): (String, usize, NumberedOptions)) -> Job {
 /// Jobs that run side by side, as the streams of one workload.
 fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> {
     let first = turn[0];
-    let until = |job: &Job| bound(&job.options, job.options.copies());
     let lanes = first.options.copies();
-    let end = until(first);
+    let end = first.until();
     let ended_by_time = end.ops.is_none() && end.bytes.is_none();
     let rest = first.options.text("description").and_then(Part::read).filter(|part| part.stream == 0);
     if let (Some(_), Some(span)) = (rest, end.elapsed) {
@@ -152,13 +169,13 @@ fn workload(turn: &[&Job], notes: &mut Notes) -> Result<Workload, JobFileError> 
     }
     let mut streams = Vec::new();
     for (index, job) in turn.iter().enumerate() {
-        let same = (until(job), job.options.copies()) == (end, lanes);
+        let same = (job.until(), job.options.copies()) == (end, lanes);
         if index > 0 && !(ended_by_time && same) {
             return Err(job.error("time_based", wording::side_by_side(&first.name, &job.name)));
         }
         streams.push(runnable(job, notes)?);
     }
-    if ended_by_time && end.elapsed.is_none() {
+    if first.is_endless() {
         return Err(first.error("size", wording::ENDLESS));
     }
     let mut names: Vec<&str> = turn.iter().map(|job| job.name.as_str()).collect();
@@ -212,7 +229,7 @@ fn target(jobs: &[Job]) -> Result<Option<String>, JobFileError> {
 #[cfg(test)]
 mod tests {
     use likenew_core::units::Nanos;
-    use likenew_core::workload::{Access, Mix, Until};
+    use likenew_core::workload::{Access, Mix};
     use proptest::prelude::*;
 
     use super::*;
@@ -222,7 +239,7 @@ mod tests {
         let text = "; a comment\n[global]\nfilename=/dev/nothing\ndirect=1\nruntime=2m ; and more\ntime_based\n\
                     [log]\nrw=write\nblocksize=16k\n[data]\nrw=randrw\nrwmixread=70\nbs=8k\niodepth=16\ncpus_allowed=1\n\
                     [global]\ntime_based=0\n[last]\nstonewall\nsize=1m\nnumjobs=2\ndirect=0\nruntime=0\n";
-        let JobFile { workloads, target, bytes, differences } = job_file(text).unwrap();
+        let JobFile { workloads, target, bytes, differences } = job_file(text, |_| None).unwrap();
         let [both, last] = &workloads[..] else { panic!("{workloads:?}") };
         assert_eq!((both.name.as_str(), both.access, both.streams.len()), ("log + data", Access::Direct, 2));
         assert_eq!(both.until, Until::elapsed(Nanos::from_secs(120)));
@@ -233,6 +250,28 @@ mod tests {
         let [overlapping, unmapped] = &differences[..] else { panic!("{differences:?}") };
         assert!(overlapping.starts_with("\"last\": each copy covered the whole zone"), "{overlapping}");
         assert_eq!(unmapped, "\"data\": these settings of fio are not part of the workload: cpus_allowed=1");
+    }
+
+    #[test]
+    fn a_job_without_a_size_covers_its_target() {
+        let text = "[global]\nfilename=/dev/x\nbs=1m\n[fill]\nrw=write\n[half]\nstonewall\nrw=randwrite\nnumjobs=2\nsize=50%\noffset=25%\n\
+                    [timed]\nstonewall\nruntime=5\ntime_based\n[part]\nstonewall\nsize=3m\n";
+        let bytes_of = |target: Option<&str>| {
+            assert_eq!(target, Some("/dev/x"));
+            Some(1_000_001_024)
+        };
+        let JobFile { workloads, bytes, .. } = job_file(text, bytes_of).unwrap();
+        let half = 500_000_512 / 4096 * 4096;
+        let until: Vec<Until> = workloads.iter().map(|workload| workload.until).collect();
+        let timed = Until::elapsed(Nanos::from_secs(5));
+        assert_eq!(
+            until,
+            [Until::bytes(1_000_001_024), Until::bytes(2 * half), timed, Until::bytes(3 << 20)]
+        );
+        let quarter = 250_000_256 / 4096 * 4096;
+        let region = workloads[1].streams[0].pattern.region().resolve(1 << 40, 1).unwrap();
+        assert_eq!((region, bytes), (quarter..quarter + half, 1_000_001_024));
+        assert_eq!(job_file("[a]\nsize=50%\n", |_| None).unwrap_err().reason, wording::ENDLESS);
     }
 
     #[test]
@@ -256,7 +295,7 @@ mod tests {
                 "several files",
             ),
         ] {
-            let error = job_file(text).unwrap_err();
+            let error = job_file(text, |_| None).unwrap_err();
             assert_eq!((error.line, error.option.as_deref()), (line, option), "{text}: {error}");
             assert!(error.reason.contains(words), "{error}");
         }
@@ -293,14 +332,14 @@ mod tests {
         let geometry = likenew_core::target::Geometry { capacity: 8 << 20, writable: true, ..geometry };
         let text = crate::export(&workloads, &geometry, crate::FILENAME_LEFT_OPEN, &[]).unwrap();
         assert!(is_job_file(&text));
-        let JobFile { workloads: again, target, differences, .. } = job_file(&text).unwrap();
+        let JobFile { workloads: again, target, differences, .. } = job_file(&text, |_| None).unwrap();
         assert_eq!((&again[..], target, differences), (&workloads[..], None, Vec::new()));
     }
 
     proptest! {
         #[test]
         fn no_job_file_panics(text in "(\\[[a-z# ]{0,6}\\]\n|(rw|bs|size|numjobs|runtime|offset|filename)=[0-9a-z%:,/.]{0,8}\n|.{0,9}\n){0,12}") {
-            let _ = (is_job_file(&text), job_file(&text));
+            let _ = (is_job_file(&text), job_file(&text, |_| None));
         }
     }
 }

@@ -55,6 +55,9 @@ fn is_read(option: &str, value: &str, kibi: u64) -> bool {
     }
 }
 
+/// Shares of a target are taken in whole blocks of so many bytes, the longest sector of drives.
+const COVERED: u64 = 4096;
+
 impl Options {
     pub(super) fn from_job(root: &Node<'_>, job: &Node<'_>) -> Result<Self, ImportError> {
         let mut values = BTreeMap::new();
@@ -74,6 +77,18 @@ impl Options {
         options.unread =
             options.values.extract_if(.., |option, value| !is_read(option, value, kibi)).collect();
         options
+    }
+
+    /// Gives a job without a size, or with a share of one, the bytes that it covers of so many, as fio does when it runs.
+    pub(super) fn cover(&mut self, bytes: u64) {
+        let of_all = |amount| match amount {
+            Amount::Bytes(bytes) => bytes,
+            Amount::Percent(percent) => (bytes as f64 * percent / 100.0) as u64 / COVERED * COVERED,
+        };
+        let start = self.amount("offset").map_or(0, of_all);
+        let size = self.amount("size").map_or(bytes, of_all).min(bytes.saturating_sub(start));
+        self.values.insert("offset".to_owned(), start.to_string());
+        self.values.insert("size".to_owned(), size.to_string());
     }
 
     pub(super) fn text(&self, option: &str) -> Option<&str> {

@@ -146,7 +146,9 @@ const FIO_JOBS: &str = "[global]\nfilename=/dev/nothing\ndirect=1\nsize=1g ; a c
     bssplit=4k/60:64k/40\niodepth=16\nnumjobs=4\n[second]\nstonewall\nrw=read\nbs=1m\noffset=25%\nruntime=2m\ntime_based\n";
 
 fn fio_jobs(parts: &[Vec<u8>]) -> bool {
-    text(parts).is_some_and(|text| likenew_fio::is_job_file(text) && likenew_fio::job_file(text).is_ok())
+    text(parts).is_some_and(|text| {
+        likenew_fio::is_job_file(text) && likenew_fio::job_file(text, |_| Some(1 << 40)).is_ok()
+    })
 }
 
 /// The samples that fio wrote as JSON and that can be imported.

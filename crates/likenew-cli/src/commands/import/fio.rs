@@ -27,7 +27,7 @@ pub(super) fn run(command: &ImportFio) -> Result<Exit> {
     let imported = imported(&command.file, command.target.as_deref())?;
     let unix_ms = imported.unix_ms;
     let report = match &command.plan {
-        Some(path) => report(imported, Some(read_plan(path)?))?,
+        Some(path) => report(imported, Some(read_plan(path, |_| None)?))?,
         None => report(imported, None)?,
     };
     let started_at = likenew_real::clock::date_of(unix_ms)
@@ -68,10 +68,9 @@ pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     if io_log::is_one(&text) {
         return Err(refused(file, wording::LOG_INSTEAD_OF_RUN));
     }
-    if is_report(&text) {
-        return Err(refused(file, wording::REPORT_INSTEAD_OF_RUN));
-    }
-    likenew_fio::import_any(&text, &display_name(file)).map_err(|error| refused(file, error))
+    likenew_fio::import_any(&text, &display_name(file)).map_err(|error| {
+        if is_report(&text) { refused(file, wording::REPORT_INSTEAD_OF_RUN) } else { refused(file, error) }
+    })
 }
 
 /// Whether it is what `--json` of this program writes.
