@@ -99,8 +99,8 @@ fn factor(ratio: f64) -> String {
 }
 
 /// `1.83× slower (1.82–1.84)`, `12% faster (10–14%)`.
-fn change_with_range(of: &SpeedRatio) -> String {
-    let SpeedRatio { ratio, low, high, .. } = *of;
+fn change_with_range(speed_ratio: &SpeedRatio) -> String {
+    let SpeedRatio { ratio, low, high, .. } = *speed_ratio;
     if ratio.max(1.0 / ratio) < FACTOR_FROM {
         return with_change_range(SpeedChange(ratio), SpeedChange(low), SpeedChange(high));
     }
@@ -134,20 +134,25 @@ pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedR
 }
 
 /// What the interval says, with the change in words where it is clear.
-pub(crate) fn difference(of: &SpeedRatio) -> String {
-    match of.difference() {
-        Difference::Slower | Difference::Faster => change(of.ratio),
+pub(crate) fn difference(speed_ratio: &SpeedRatio) -> String {
+    match speed_ratio.difference() {
+        Difference::Slower | Difference::Faster => change(speed_ratio.ratio),
         Difference::Same => "same".to_owned(),
         Difference::Unclear => "unclear".to_owned(),
     }
 }
 
 /// The same with the interval.
-fn difference_with_range(of: &SpeedRatio) -> String {
-    match of.difference() {
-        Difference::Slower | Difference::Faster => change_with_range(of),
-        Difference::Same => difference(of),
-        Difference::Unclear => format!("{} ({} to {})", difference(of), change(of.low), change(of.high)),
+fn difference_with_range(speed_ratio: &SpeedRatio) -> String {
+    match speed_ratio.difference() {
+        Difference::Slower | Difference::Faster => change_with_range(speed_ratio),
+        Difference::Same => difference(speed_ratio),
+        Difference::Unclear => format!(
+            "{} ({} to {})",
+            difference(speed_ratio),
+            change(speed_ratio.low),
+            change(speed_ratio.high)
+        ),
     }
 }
 

@@ -99,12 +99,12 @@ impl Xray {
     fn answered(
         &self,
         inferences: &InferredProperties,
-        asked: &[Key],
+        keys: &[Key],
         properties: Vec<Property>,
     ) -> Vec<Property> {
         let medium = inferences.word(Key::Medium);
         let has_parent = |key: Key| key.parent().is_none_or(|parent| inferences.number(parent).is_some());
-        let is_asked = |key: Key| self.options.only.is_empty() || asked.contains(&key);
+        let is_asked = |key: Key| self.options.only.is_empty() || keys.contains(&key);
         let is_answered = |property: &Property| {
             let is_unknown = property.state == State::Undecided;
             let key = property.key;
@@ -190,13 +190,13 @@ impl Procedure for Xray {
 }
 
 impl Xray {
-    fn findings(&self, context: &Context<'_>, asked: &[Key], pictures: Pictures) -> Findings {
+    fn findings(&self, context: &Context<'_>, keys: &[Key], pictures: Pictures) -> Findings {
         let mut findings = Findings::default();
         findings.series.extend(pictures.into_iter().map(|(name, picture)| (name.into(), picture)));
         let of_key = |key: Key| match context.inferences.property(key) {
             // Fill and overwriting measure it on their way; if they never reached it, their own reason says
             // so.
-            unknown if key == Key::IdleCollectionNs && !asked.contains(&key) => {
+            unknown if key == Key::IdleCollectionNs && !keys.contains(&key) => {
                 Property { reason: overwriting::idle_refusal(context), ..unknown }
             }
             property => property,
@@ -209,7 +209,7 @@ impl Xray {
         let action = |remedy: Remedy| xray_options::action(remedy, &self.options, evidence, span);
         let disturbance =
             (!disturbances.is_empty()).then(|| wording::disturbance(&disturbances, action(Remedy::Quiet)));
-        let shown = self.answered(&context.inferences, asked, properties);
+        let shown = self.answered(&context.inferences, keys, properties);
         let of_property = |property: &Property| {
             let unknown = property.reason.remedy.filter(|_| !property.is_known());
             wording::answer(property, wording::is_disk(&shown), unknown.and_then(action))

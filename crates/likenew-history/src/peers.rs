@@ -115,16 +115,21 @@ impl History {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn peers_of(&mut self, one: &DriveSignature, most: usize) -> Result<Vec<MetricValue>, HistoryError> {
-        let own_key = one.key(&BTreeSet::new());
-        let capacity = one.capacity_bytes.map(u64::cast_signed);
+    pub fn peers_of(
+        &mut self,
+        drive_signature: &DriveSignature,
+        most: usize,
+    ) -> Result<Vec<MetricValue>, HistoryError> {
+        let own_key = drive_signature.key(&BTreeSet::new());
+        let capacity = drive_signature.capacity_bytes.map(u64::cast_signed);
         let all = self.drives(Page { offset: 0, rows: u32::MAX })?;
         let archive = self.archive_name();
         let is_peer = |row: &DriveRow| {
-            let is_alike = row.model == one.model && row.model.is_some() && row.capacity_bytes == capacity;
+            let is_alike =
+                row.model == drive_signature.model && row.model.is_some() && row.capacity_bytes == capacity;
             let is_itself = row.archive == archive && row.key == own_key
-                || row.serial.is_some() && row.serial == one.serial;
-            is_alike && row.access == one.access.name() && !is_itself
+                || row.serial.is_some() && row.serial == drive_signature.serial;
+            is_alike && row.access == drive_signature.access.name() && !is_itself
         };
         let peers: Vec<DriveRow> = all.into_iter().filter(|row| is_peer(row)).take(most).collect();
         let mut metrics = Vec::new();

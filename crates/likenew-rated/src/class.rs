@@ -252,8 +252,8 @@ fn rated(class: Class, capacity_bytes: Option<u64>, figure: Figure, share: f64) 
 }
 
 /// A hard disk writes as fast as it reads: its medium decides both.
-fn disk_write(of: &crate::Rated) -> Option<f64> {
-    of.drive.read.filter(|_| of.product.rpm.is_some())
+fn disk_write(rated: &crate::Rated) -> Option<f64> {
+    rated.drive.read.filter(|_| rated.product.rpm.is_some())
 }
 
 /// The middle and the smallest share of rated speeds that reviews found new drives to reach: of the class, else of all drives.

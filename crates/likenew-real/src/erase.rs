@@ -67,13 +67,13 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
     feasibility
 }
 
-fn objection(found: &Precondition, action: ActionKind) -> Option<Objection> {
-    let reason = match &found.standing {
+fn objection(precondition: &Precondition, action: ActionKind) -> Option<Objection> {
+    let reason = match &precondition.standing {
         Standing::Warns(reason) => reason.clone(),
-        Standing::Unknown { .. } if !found.stands_against(action) => return None,
+        Standing::Unknown { .. } if !precondition.stands_against(action) => return None,
         standing => standing.objection()?,
     };
-    Some(Objection { action, forbids: found.stands_against(action), reason })
+    Some(Objection { action, forbids: precondition.stands_against(action), reason })
 }
 
 /// The steps of a drive that are only described.

@@ -127,8 +127,8 @@ pub(super) fn system_devices() -> HashSet<PathBuf> {
 /// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
 /// is known to be all.
 #[must_use]
-pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<PathBuf>) -> bool {
-    if !found.insert(device.folder().to_owned()) {
+pub(crate) fn add_with_lower_devices(device: &BlockDevice, visited: &mut HashSet<PathBuf>) -> bool {
+    if !visited.insert(device.folder().to_owned()) {
         return true;
     }
     let mut below = device.slave_devices();
@@ -136,7 +136,7 @@ pub(crate) fn add_with_lower_devices(device: &BlockDevice, found: &mut HashSet<P
     let backing = below_loop(device);
     let is_known = backing.is_some();
     below.extend(backing.into_iter().flatten());
-    below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, found) && is_all)
+    below.iter().fold(is_known, |is_all, device| add_with_lower_devices(device, visited) && is_all)
 }
 
 /// What is right below a loop device: the devices that hold its file, or the one it is attached to. `None`

@@ -151,9 +151,9 @@ pub(crate) fn btrfs_pools(sys: &Path) -> impl Iterator<Item = Vec<BlockDevice>> 
 }
 
 /// All devices of the btrfs that one of them belongs to; that one alone, where it belongs to none.
-pub(crate) fn btrfs_devices(sys: &Path, one: BlockDevice) -> Vec<BlockDevice> {
-    let is_in = |pool: &Vec<BlockDevice>| pool.iter().any(|device| device.folder() == one.folder());
-    btrfs_pools(sys).find(is_in).unwrap_or_else(|| vec![one])
+pub(crate) fn btrfs_devices(sys: &Path, block_device: BlockDevice) -> Vec<BlockDevice> {
+    let is_in = |pool: &Vec<BlockDevice>| pool.iter().any(|device| device.folder() == block_device.folder());
+    btrfs_pools(sys).find(is_in).unwrap_or_else(|| vec![block_device])
 }
 
 /// Where a device is mounted, as far as that is known, for a report.

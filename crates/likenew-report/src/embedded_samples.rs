@@ -226,13 +226,13 @@ mod tests {
     }
 
     /// Reads it as the page does: operation, time and latency in nanoseconds.
-    fn decode(of: &EmbeddedSamples) -> Vec<(&'static str, f64, f64)> {
+    fn decode(embedded_samples: &EmbeddedSamples) -> Vec<(&'static str, f64, f64)> {
         let mut block = Vec::new();
-        let deflated = STANDARD.decode(&of.data).unwrap();
+        let deflated = STANDARD.decode(&embedded_samples.data).unwrap();
         flate2::read::DeflateDecoder::new(&deflated[..]).read_to_end(&mut block).unwrap();
         let mut bytes = block.into_iter();
         let mut all = Vec::new();
-        for line in &of.lines {
+        for line in &embedded_samples.lines {
             let mut time = 0u64;
             let times: Vec<u64> = (0..line.count)
                 .map(|_| {
@@ -253,7 +253,11 @@ mod tests {
             let high: Vec<u8> = bytes.by_ref().take(line.count).collect();
             for (at, time) in times.into_iter().enumerate() {
                 let code = f64::from(u16::from_le_bytes([low[at], high[at]]));
-                all.push((line.op, time as f64 * of.time_unit_ns, of.latency_step.powf(code)));
+                all.push((
+                    line.op,
+                    time as f64 * embedded_samples.time_unit_ns,
+                    embedded_samples.latency_step.powf(code),
+                ));
             }
         }
         assert_eq!(bytes.next(), None, "nothing is left");

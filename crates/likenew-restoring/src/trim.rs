@@ -96,22 +96,22 @@ impl Trim {
         &self,
         steps: &mut Steps<'a>,
         half: u64,
-        found: &mut TrimEvidence<'a>,
+        trim_evidence: &mut TrimEvidence<'a>,
         passes: &mut Vec<Pass<'a>>,
     ) -> Result<(), Ended> {
         let plan = &steps.evidence().plan;
-        found.put_path(steps.probe(|| Probe::TrimPath)?);
-        if found.is_blocked() {
+        trim_evidence.put_path(steps.probe(|| Probe::TrimPath)?);
+        if trim_evidence.is_blocked() {
             return Ok(());
         }
-        found.put_claims(steps.probe(|| Probe::TrimClaims)?);
-        if found.has_no_trim() || !steps.evidence().geometry.writable {
+        trim_evidence.put_claims(steps.probe(|| Probe::TrimClaims)?);
+        if trim_evidence.has_no_trim() || !steps.evidence().geometry.writable {
             return Ok(());
         }
-        found.put_read_back(steps.probe(|| Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
+        trim_evidence.put_read_back(steps.probe(|| Probe::TrimReadBack(self.options.read_back(plan.seed)))?);
         // A layer may learn only from the first TRIM that the one below it takes none.
-        found.put_path(steps.probe(|| Probe::TrimPath)?);
-        if !self.options.worth || found.refusal.is_some() {
+        trim_evidence.put_path(steps.probe(|| Probe::TrimPath)?);
+        if !self.options.worth || trim_evidence.refusal.is_some() {
             return Ok(());
         }
         steps.run_seeded(|| fill(wording::FILL_KEPT, 0..half))?;
@@ -121,8 +121,12 @@ impl Trim {
             if before.replace(trimmed) != Some(trimmed) {
                 if trimmed {
                     let wait = self.options.wait;
-                    found.put_release(steps.probe(|| Probe::Release { offset: half, bytes: half, wait })?);
-                    if found.refusal.is_some() {
+                    trim_evidence.put_release(steps.probe(|| Probe::Release {
+                        offset: half,
+                        bytes: half,
+                        wait,
+                    })?);
+                    if trim_evidence.refusal.is_some() {
                         return Ok(());
                     }
                 } else {

@@ -255,17 +255,18 @@ impl Issuer {
 }
 
 impl Kind {
-    fn new(stream: &Stream, of: StreamCopy, geometry: &Geometry, seed: u64) -> Self {
+    fn new(stream: &Stream, stream_copy: StreamCopy, geometry: &Geometry, seed: u64) -> Self {
         let range = stream.pattern.region().resolve(geometry.capacity, geometry.block);
         let range = range.expect("a workload is checked before it runs");
-        let mut seeds =
-            SplitMix64::seed_from_u64(seed ^ u64::from(of.stream) << 48 ^ u64::from(of.copy) << 32);
+        let mut seeds = SplitMix64::seed_from_u64(
+            seed ^ u64::from(stream_copy.stream) << 48 ^ u64::from(stream_copy.copy) << 32,
+        );
         Self {
-            stream: of.stream,
+            stream: stream_copy.stream,
             mix: stream.op,
             size: stream.size.clone(),
             weights: stream.size.choices().iter().map(|(_, weight)| weight).sum(),
-            cursor: Cursor::new(&stream.pattern, range, geometry, of.copy, of.copies),
+            cursor: Cursor::new(&stream.pattern, range, geometry, stream_copy.copy, stream_copy.copies),
             data: stream.data,
             random: Xoshiro256PlusPlus::from_rng(&mut seeds),
             flush_every: stream.flush_every,

@@ -190,8 +190,8 @@ fn after(findings: &Findings, metric: Metric) -> Option<f64> {
     rows(findings, "before_and_after").iter().rfind(|row| row["metric"] == words)?["after_per_s"].as_f64()
 }
 
-fn run_check(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<CheckMetrics> {
-    checked(&mut spec.open(no_files)?, spec, seed, asked)
+fn run_check(spec: &Spec, seed: u64, check_options: &CheckOptions) -> anyhow::Result<CheckMetrics> {
+    checked(&mut spec.open(no_files)?, spec, seed, check_options)
 }
 
 fn checked(
@@ -206,7 +206,7 @@ fn checked(
 
 /// The second check of the drive when new with the same files, before which they were written once more, in address order: the best
 /// that a step which keeps data can leave. Deleted data is gone where the drive takes TRIM.
-fn check_rewritten(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Result<CheckMetrics> {
+fn check_rewritten(spec: &Spec, seed: u64, check_options: &CheckOptions) -> anyhow::Result<CheckMetrics> {
     let (name, _) = spec.text.split_once('?').unwrap_or((&spec.text, ""));
     let can_trim = spec.trim != Some(false) && spec.model(no_files)?.mechanism.can_trim();
     let share = if can_trim { spec.in_use() } else { spec.filled_share() };
@@ -215,12 +215,12 @@ fn check_rewritten(spec: &Spec, seed: u64, asked: &CheckOptions) -> anyhow::Resu
     let bytes = (drive.geometry().capacity as f64 * share) as u64 >> 20 << 20;
     let fill = format!("files = 1\nfile_size = '{bytes}'\nblock = '1MiB'\ndepth = 1");
     // What a check leaves behind is no part of what the use left.
-    checked(&mut drive, &rewritten, seed, asked)?;
+    checked(&mut drive, &rewritten, seed, check_options)?;
     ask(&mut drive, "fill", seed, fill.parse()?)?.findings.with_context(|| rewritten.text.clone())?;
     let requirements = LaneRequirements { lanes: 1, depth: 1, length_max: 4096 };
     if let Some(mut lane) = drive.lanes(&requirements)?.pop() {
         let until = lane.now() + IDLE;
         lane.wait(until, &mut Vec::new())?;
     }
-    checked(&mut drive, &rewritten, seed, asked)
+    checked(&mut drive, &rewritten, seed, check_options)
 }

@@ -127,20 +127,20 @@ pub(crate) fn measure(blocks_per_die: u32, rounds: usize) -> anyhow::Result<Bare
     })
 }
 
-fn report(of: &BareLayer, user_pages: u32, goal: Option<f64>) {
-    let writes_per_s = middle(&of.writes_per_s);
-    let programs_per_s = writes_per_s * of.programs_per_write;
+fn report(bare_layer: &BareLayer, user_pages: u32, goal: Option<f64>) {
+    let writes_per_s = middle(&bare_layer.writes_per_s);
+    let programs_per_s = writes_per_s * bare_layer.programs_per_write;
     println!(
         "  {:>10.2e} {:>7.2}G {fill:>10.2} {:>10.2} {:>6} {:>6.2} {:>13.1}M {:>13.1}M {:>16.2}",
         f64::from(user_pages) * 4096.0,
-        of.memory_bytes / 1e9,
+        bare_layer.memory_bytes / 1e9,
         writes_per_s / 1e6,
         goal.map_or_else(String::new, |goal| format!("≥ {goal}")),
-        of.programs_per_write,
+        bare_layer.programs_per_write,
         programs_per_s / 1e6,
-        of.updates.plain / 1e6,
-        programs_per_s / of.updates.plain,
-        fill = of.fill_s,
+        bare_layer.updates.plain / 1e6,
+        programs_per_s / bare_layer.updates.plain,
+        fill = bare_layer.fill_s,
     );
 }
 

@@ -140,8 +140,8 @@ fn name_unreadable(refusals: &Refusals) {
     }
 }
 
-fn to_option(found: Scan, folders: &[&Path]) -> Result<FileScan> {
-    let Scan { groups, refusals, other_file_systems, out_of_time } = found;
+fn to_option(scan: Scan, folders: &[&Path]) -> Result<FileScan> {
+    let Scan { groups, refusals, other_file_systems, out_of_time } = scan;
     if groups.iter().all(|group| group.bytes == 0) {
         let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         return Err(Failure::Usage(wording::no_files(&folders)));

@@ -86,7 +86,7 @@ pub(crate) fn place(place: &Place) -> String {
 }
 
 /// `LIKENEW OK - Samsung SSD 980: as fast as rated … | sequential_read=3400000000B;;;0`, as the guidelines for plugins have it.
-pub(crate) fn nagios_line(of: &DriveRow, check: &Check, is_problem: bool) -> String {
+pub(crate) fn nagios_line(drive_row: &DriveRow, check: &Check, is_problem: bool) -> String {
     let state = if is_problem { "CRITICAL" } else { "OK" };
     let value = |metric: &MetricValue| {
         let unit = if metric.unit == "bytes/s" { "B" } else { "" };
@@ -95,7 +95,7 @@ pub(crate) fn nagios_line(of: &DriveRow, check: &Check, is_problem: bool) -> Str
     let metrics = check.metrics.iter().filter(|metric| metric.source == "metrics");
     let numbers = metrics.map(value).collect::<Vec<_>>().join(" ");
     // What follows a bar are numbers.
-    let text = format!("{}: {}", drive(of), check.run.summary).replace('|', "/");
+    let text = format!("{}: {}", drive(drive_row), check.run.summary).replace('|', "/");
     format!("LIKENEW {state} - {text} | {numbers}\n")
 }
 
@@ -112,8 +112,8 @@ pub(crate) fn peers_not_known(reason: &str) -> String {
 }
 
 /// What a drive is among others, where it is not slow.
-pub(crate) fn peers_sign(of: &Peers<'_>) -> &'static str {
-    if of.places.iter().any(|place| place.is_slow().is_some()) { "✓" } else { "?" }
+pub(crate) fn peers_sign(peers: &Peers<'_>) -> &'static str {
+    if peers.places.iter().any(|place| place.is_slow().is_some()) { "✓" } else { "?" }
 }
 
 /// The line below drives among others.

@@ -44,8 +44,8 @@ pub(super) fn times(ratio: Measured) -> String {
 }
 
 /// `32% (29–35)`.
-pub(super) fn share(of: Measured) -> String {
-    with_range(Share(of.value), Share(of.low), Share(of.high))
+pub(super) fn share(measured: Measured) -> String {
+    with_range(Share(measured.value), Share(measured.low), Share(measured.high))
 }
 
 /// A fact with the sentence for either case.
@@ -167,8 +167,8 @@ pub(super) fn new_data_faster(ratio: Measured) -> Observed<Measured> {
     Some((ratio, format!("New data is read {} as fast as existing data.", times(ratio))))
 }
 
-pub(super) fn reads_at_link_limit(of: Measured) -> Observed<Measured> {
-    Some((of, format!("Sequential reads reach {} of the link's limit.", share(of))))
+pub(super) fn reads_at_link_limit(measured: Measured) -> Observed<Measured> {
+    Some((measured, format!("Sequential reads reach {} of the link's limit.", share(measured))))
 }
 
 // Evidence on writes
@@ -230,9 +230,10 @@ pub(super) const fn writes_below_reads(when_present: f64, when_absent: f64) -> E
 }
 
 /// `of`: the share of their references that writes reach, over that of reads.
-pub(super) fn writes_against_reads(of: Measured) -> Observed<Measured> {
-    let text = format!("Against their references, writes reach {} of the share that reads reach.", share(of));
-    Some((of, text))
+pub(super) fn writes_against_reads(measured: Measured) -> Observed<Measured> {
+    let text =
+        format!("Against their references, writes reach {} of the share that reads reach.", share(measured));
+    Some((measured, text))
 }
 
 // Hints

@@ -183,8 +183,8 @@ pub(super) fn rows(workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) ->
     points.into_iter().map(|point| row(point, workload_plan, curve_fits))
 }
 
-fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {
-    let point = of.point;
+fn row(measured_point: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[CurveFit]) -> Row {
+    let point = measured_point.point;
     let curve_fits =
         curve_fits.iter().filter(|curve_fit| point.is_on(curve_fit.curve, workload_plan.small()));
     // A small random request at QD1 is on two curves; the one by length comes first.
@@ -193,18 +193,18 @@ fn row(of: &MeasuredPoint, workload_plan: &WorkloadPlan<'_>, curve_fits: &[Curve
         .next();
     let predicted = predicted.map(|(fit, ns)| {
         let off = fit.ns(&point) / ns;
-        (of.bytes_per_s() / off, 1.0 / off - 1.0)
+        (measured_point.bytes_per_s() / off, 1.0 / off - 1.0)
     });
     row! {
         op: point.op.to_string(),
         pattern: point.pattern.to_string(),
         block_bytes: point.bytes,
         depth: point.depth,
-        bytes_per_s: of.bytes_per_s(),
-        latency_ns: of.ns() * f64::from(point.depth),
-        scatter_percent: of.deviation() * 100.0,
+        bytes_per_s: measured_point.bytes_per_s(),
+        latency_ns: measured_point.ns() * f64::from(point.depth),
+        scatter_percent: measured_point.deviation() * 100.0,
         predicted_bytes_per_s: predicted.map(|(speed, _)| speed),
         off_percent: predicted.map(|(_, off)| off * 100.0),
-        visits: of.visits.len(),
+        visits: measured_point.visits.len(),
     }
 }

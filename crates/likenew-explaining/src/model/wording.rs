@@ -102,13 +102,13 @@ fn time_text(time: Estimate) -> String {
 
 /// Time of requests of a curve; without a model, of the shortest and the longest as measured.
 pub(super) fn specification(
-    of: Curve,
+    curve: Curve,
     throughput: Estimate,
     access: Estimate,
     model: Option<Form>,
     rated: Option<f64>,
 ) -> Answer {
-    let (question, id) = (subject(of), curve_id(of));
+    let (question, id) = (subject(curve), curve_id(curve));
     let text = format!("{} access time, {}", Latency(access.value), Rate(throughput.value));
     let answer = match model {
         Some(_) => Answer::info(id, question, text),

@@ -137,6 +137,6 @@ impl Zones {
 }
 
 /// Whether a visit is sequential, so that it has one place.
-fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, of: &MeasuredPoint) -> bool {
-    of.point.pattern == PointPattern::Sequential || workload_plan.is_run(&of.point)
+fn is_in_sequence(workload_plan: &WorkloadPlan<'_>, measured_point: &MeasuredPoint) -> bool {
+    measured_point.point.pattern == PointPattern::Sequential || workload_plan.is_run(&measured_point.point)
 }

@@ -487,26 +487,26 @@ impl Cache {
 
 /// Lasting drops among the knees: those close together, from dies that run out one after the other, count as
 /// one.
-fn drops(found: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
+fn drops(knees: &[Knee], from: impl Fn(usize) -> f64) -> Vec<Range<usize>> {
     let mut drops: Vec<Range<usize>> = Vec::new();
-    for (index, knee) in found.iter().enumerate().filter(|(_, knee)| knee.after < knee.before) {
+    for (index, knee) in knees.iter().enumerate().filter(|(_, knee)| knee.after < knee.before) {
         match drops.last_mut() {
             Some(last)
                 if last.end == index
-                    && from(knee.at) - from(found[index - 1].at) < MERGE_SHARE * from(knee.at) =>
+                    && from(knee.at) - from(knees[index - 1].at) < MERGE_SHARE * from(knee.at) =>
             {
                 last.end = index + 1;
             }
             _ => drops.push(index..index + 1),
         }
     }
-    drops.retain(|drop| ratio(found, drop) < DROP);
+    drops.retain(|drop| ratio(knees, drop) < DROP);
     drops
 }
 
 /// The speed after a group of knees over that before it.
-fn ratio(found: &[Knee], drop: &Range<usize>) -> f64 {
-    found[drop.end - 1].after / found[drop.start].before
+fn ratio(knees: &[Knee], drop: &Range<usize>) -> f64 {
+    knees[drop.end - 1].after / knees[drop.start].before
 }
 
 /// What rests restored, with the cache full before each.

@@ -63,33 +63,33 @@ pub(crate) fn no_change(checks: usize, has_metrics: bool) -> News {
 }
 
 /// Why a target that was checked has no line over time.
-pub(crate) fn unknown_drive(of: &UnknownDrive) -> String {
+pub(crate) fn unknown_drive(unknown_drive: &UnknownDrive) -> String {
     format!(
         "Checked on {}. Its checks are not compared over time: no single drive was found below it to know it by.",
-        day(&of.last_check_at)
+        day(&unknown_drive.last_check_at)
     )
 }
 
 /// The first line about one drive.
-pub fn title(of: &DriveRow) -> String {
-    let capacity = of.capacity_bytes.map(|bytes| format!(", {}", Size(bytes.cast_unsigned())));
-    format!("{}{}: {}", drive(of), capacity.unwrap_or_default(), checks_since(of))
+pub fn title(drive_row: &DriveRow) -> String {
+    let capacity = drive_row.capacity_bytes.map(|bytes| format!(", {}", Size(bytes.cast_unsigned())));
+    format!("{}{}: {}", drive(drive_row), capacity.unwrap_or_default(), checks_since(drive_row))
 }
 
 /// What a list says beside its name.
-pub(crate) fn about(of: &DriveRow) -> String {
-    let model = of.model.clone().filter(|_| of.access == "simulated");
-    let capacity = of.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
-    let parts: Vec<String> = model.into_iter().chain(capacity).chain([checks_since(of)]).collect();
+pub(crate) fn about(drive_row: &DriveRow) -> String {
+    let model = drive_row.model.clone().filter(|_| drive_row.access == "simulated");
+    let capacity = drive_row.capacity_bytes.map(|bytes| Size(bytes.cast_unsigned()).to_string());
+    let parts: Vec<String> = model.into_iter().chain(capacity).chain([checks_since(drive_row)]).collect();
     parts.join(" · ")
 }
 
-fn checks_since(of: &DriveRow) -> String {
-    let checks = match of.checks {
+fn checks_since(drive_row: &DriveRow) -> String {
+    let checks = match drive_row.checks {
         1 => "1 check".into(),
         checks => format!("{} checks", Number(checks as f64)),
     };
-    format!("{checks} since {}", day(&of.first_at))
+    format!("{checks} since {}", day(&drive_row.first_at))
 }
 
 #[cfg(test)]

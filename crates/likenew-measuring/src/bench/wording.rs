@@ -170,8 +170,8 @@ pub(super) fn table(
 
 pub(super) const USUAL: &str = "usual";
 /// What the class is that a drive is compared with.
-pub(super) fn usual(of: &Usual) -> Answer {
-    let (class, models) = (of.class.words(), of.values.len());
+pub(super) fn usual(usual: &Usual) -> Answer {
+    let (class, models) = (usual.class.words(), usual.values.len());
     Answer::info(
         USUAL,
         "Usual",

@@ -130,8 +130,13 @@ fn speeds(level: &MeasuredLevel<'_>, nearer: Option<&MeasuredLevel<'_>>) -> Spee
 }
 
 /// Adds the number and, if nothing was decided, why not and what would.
-fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, rerun: RerunWithPasses<'_>) -> Answer {
-    let answer = match (of.ram(), of.ram_interval()) {
+fn with_reasons(
+    answer: Answer,
+    measured_level: &MeasuredLevel<'_>,
+    ram: RamShare,
+    rerun: RerunWithPasses<'_>,
+) -> Answer {
+    let answer = match (measured_level.ram(), measured_level.ram_interval()) {
         (Some(share), Some(Interval { low, high })) => {
             answer.estimate(100.0 * share, 100.0 * low, 100.0 * high, "%")
         }
@@ -147,9 +152,9 @@ fn with_reasons(answer: Answer, of: &MeasuredLevel<'_>, ram: RamShare, rerun: Re
     }
 }
 
-fn with_tool_limit(answer: Answer, levels: &Levels<'_>, of: &MeasuredLevel<'_>) -> Answer {
-    let null = levels.get(of.test.pattern, Level::Null, of.op);
-    match null.filter(|null| of.speed() > NEAR_TOOL * null.speed()) {
+fn with_tool_limit(answer: Answer, levels: &Levels<'_>, measured_level: &MeasuredLevel<'_>) -> Answer {
+    let null = levels.get(measured_level.test.pattern, Level::Null, measured_level.op);
+    match null.filter(|null| measured_level.speed() > NEAR_TOOL * null.speed()) {
         Some(null) => answer.caveat(wording::tool_is_the_limit(Rate(null.speed()))),
         None => answer,
     }

@@ -334,20 +334,20 @@ struct Fill {
 }
 
 /// The findings of a loop.
-fn findings(of: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Findings {
+fn findings(loop_test: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Findings {
     let levels: Vec<Level<'_>> =
         loops.series.iter().map(|test_series| Level::new(test_series, &loops.rounds(test_series))).collect();
     let knees: Vec<KneeRow> = levels.iter().flat_map(|level| level.knees.clone()).collect();
     let mut findings = Findings::default();
-    for op in &of.options.ops {
+    for op in &loop_test.options.ops {
         let of_op: Vec<&Level<'_>> = levels.iter().filter(|level| level.test_series.op == *op).collect();
         if !of_op.is_empty() {
-            findings.answers.extend(loop_answers(of, evidence, *op, &of_op, loops));
+            findings.answers.extend(loop_answers(loop_test, evidence, *op, &of_op, loops));
         }
     }
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
     if let Some(first) = findings.answers.first_mut() {
-        first.caveats.extend(loop_caveats(of, evidence));
+        first.caveats.extend(loop_caveats(loop_test, evidence));
     }
     findings.answers.extend(refusals(&evidence.segments));
     spare_failing_drive(&mut findings.answers, evidence);
@@ -365,13 +365,13 @@ fn findings(of: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Findings {
 }
 
 impl<'a> Loops<'a> {
-    fn new(of: &LoopTest, geometry: &Geometry) -> Self {
-        let (data, period) = (of.options.data, of.places(geometry) as usize);
+    fn new(loop_test: &LoopTest, geometry: &Geometry) -> Self {
+        let (data, period) = (loop_test.options.data, loop_test.places(geometry) as usize);
         let series = |(test, op)| TestSeries { test, op, data, passes: Vec::new(), period };
         Self {
-            series: of.parts(geometry).into_iter().filter_map(test_of).map(series).collect(),
+            series: loop_test.parts(geometry).into_iter().filter_map(test_of).map(series).collect(),
             fills: Vec::new(),
-            span: of.span(geometry).max(1),
+            span: loop_test.span(geometry).max(1),
             places: period,
             count: 0,
             written_until: 0,
@@ -507,14 +507,14 @@ fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
 
 /// The answers for the tests of one operation.
 fn loop_answers(
-    of: &LoopTest,
+    loop_test: &LoopTest,
     evidence: &Evidence,
     op: Mix,
     levels: &[&Level<'_>],
     loops: &Loops<'_>,
 ) -> Vec<Answer> {
     let more = |answer: Answer| match answer.standing {
-        Standing::Unknown => answer.action(wording::write_more(&of.rerun_to_decide(evidence))),
+        Standing::Unknown => answer.action(wording::write_more(&loop_test.rerun_to_decide(evidence))),
         _ => answer,
     };
     let mut answers: Vec<Answer> = remainder(op, levels).into_iter().collect();
@@ -527,11 +527,11 @@ fn loop_answers(
 }
 
 /// The limits of the results of a loop.
-fn loop_caveats(of: &LoopTest, evidence: &Evidence) -> Vec<String> {
+fn loop_caveats(loop_test: &LoopTest, evidence: &Evidence) -> Vec<String> {
     let mut caveats: Vec<String> = missing_purge(&evidence.identity).map(String::from).into_iter().collect();
-    if of.options.trim && !evidence.geometry.trims {
+    if loop_test.options.trim && !evidence.geometry.trims {
         caveats.push(wording::files_were_not_deleted().into());
-    } else if of.options.trim && keeps_deletions(&evidence.identity) {
+    } else if loop_test.options.trim && keeps_deletions(&evidence.identity) {
         caveats.push(wording::deletions_may_not_reach_drive().into());
     }
     caveats

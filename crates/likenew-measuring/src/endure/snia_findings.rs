@@ -79,13 +79,13 @@ fn cut_at_failure(phases: &mut Vec<Progress<'_>>) {
 
 /// Adds whether it is steady, and a table of the points: those with 4 KiB blocks or, in the throughput test,
 /// all.
-fn add_overview(findings: &mut Findings, of: &Snia, results: &[Results<'_>]) {
+fn add_overview(findings: &mut Findings, snia: &Snia, results: &[Results<'_>]) {
     findings.overview.answers = findings.answers.iter().skip(1).map(|answer| answer.id.clone()).collect();
-    match of.test {
+    match snia.test {
         SniaTest::WriteSaturation => findings.overview.series = Some("saturation".into()),
         _ => {
             let is_shown =
-                |result: &&Results<'_>| of.test != SniaTest::Iops || result.point.test.block == 4096;
+                |result: &&Results<'_>| snia.test != SniaTest::Iops || result.point.test.block == 4096;
             let table = wording::point_table(results.iter().filter(is_shown).map(Results::cells));
             findings.overview.table = (!table.rows.is_empty()).then_some(table);
         }
@@ -93,9 +93,9 @@ fn add_overview(findings: &mut Findings, of: &Snia, results: &[Results<'_>]) {
 }
 
 /// The only test of write saturation, round by round.
-fn saturation_series<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
+fn saturation_series<'a>(snia: &Snia, phases: &[Progress<'a>]) -> Option<TestSeries<'a>> {
     let phase =
-        phases.first().filter(|phase| of.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
+        phases.first().filter(|phase| snia.test == SniaTest::WriteSaturation && !phase.rounds.is_empty())?;
     let point = phase.phase.points.first()?;
     let mut written = 0;
     let passes = phase.rounds.iter().filter_map(|round| {
@@ -107,7 +107,7 @@ fn saturation_series<'a>(of: &Snia, phases: &[Progress<'a>]) -> Option<TestSerie
     Some(TestSeries {
         test: point.test.to_string(),
         op: point.op,
-        data: of.options.data,
+        data: snia.options.data,
         passes: passes.collect(),
         period: 1,
     })
@@ -186,7 +186,7 @@ fn round_rows(phases: &[Progress<'_>]) -> Vec<Row> {
 /// For a test of the specification, most important first. `level`: for write saturation, with the bytes of a
 /// fill.
 fn snia_answers(
-    of: &Snia,
+    snia: &Snia,
     evidence: &Evidence,
     phases: &[Progress<'_>],
     results: &[Results<'_>],
@@ -195,8 +195,9 @@ fn snia_answers(
     let written =
         level.and_then(|(level, _)| level.test_series.passes.last()).map(|pass| Size(pass.written_after));
     let rounds = phases.iter().map(|phase| phase.rounds.len()).max().unwrap_or(0);
-    let result = result(of, results, written, rounds);
-    let mut answers: Vec<Answer> = result.into_iter().map(|answer| of.with_rerun(answer, evidence)).collect();
+    let result = result(snia, results, written, rounds);
+    let mut answers: Vec<Answer> =
+        result.into_iter().map(|answer| snia.with_rerun(answer, evidence)).collect();
     if let Some((level, span)) = level {
         let op = level.test_series.op;
         answers.extend(remainder(op, &[level]));
@@ -207,10 +208,10 @@ fn snia_answers(
         answers.extend(phases.iter().map(rounds_steadiness));
     }
     if let Some(first) = answers.first_mut() {
-        first.caveats.extend(of.options.deviations(of.test, evidence.geometry.block));
-        first.caveats.extend(coverage(of, evidence));
+        first.caveats.extend(snia.options.deviations(snia.test, evidence.geometry.block));
+        first.caveats.extend(coverage(snia, evidence));
         first.caveats.extend(missing_purge(&evidence.identity).map(String::from));
-        if of.test == SniaTest::Throughput && phases.len() > 1 {
+        if snia.test == SniaTest::Throughput && phases.len() > 1 {
             first.caveats.push(wording::no_purge_between_blocks().into());
         }
     }
@@ -218,16 +219,16 @@ fn snia_answers(
 }
 
 /// The specification allows a part of the drive if that is reported.
-fn coverage(of: &Snia, evidence: &Evidence) -> Option<String> {
-    let (span, there) = (of.span(&evidence.geometry), evidence.geometry.capacity);
+fn coverage(snia: &Snia, evidence: &Evidence) -> Option<String> {
+    let (span, there) = (snia.span(&evidence.geometry), evidence.geometry.capacity);
     let share = span as f64 / there.max(1) as f64;
     (share < 0.995).then(|| wording::active_range(Share(share), Size(span)))
 }
 
 /// The metrics that the test is made for; `written`: in all, of a test that is about what was written; `rounds`: of its
 /// longest phase.
-fn result(of: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usize) -> Option<Answer> {
-    let test = of.test;
+fn result(snia: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usize) -> Option<Answer> {
+    let test = snia.test;
     let find = |block: u32, op: Op| {
         results.iter().find(|result| result.point.test.block == block && result.point.op == Mix::Only(op))
     };
@@ -267,7 +268,7 @@ fn result(of: &Snia, results: &[Results<'_>], written: Option<Size>, rounds: usi
     };
     let all_steady = results.iter().all(|result| result.is_steady);
     // A saturation is about the way, not about its end.
-    let is_open = !all_steady && written.is_none() && of.options.is_shorter_than_specified(test);
+    let is_open = !all_steady && written.is_none() && snia.options.is_shorter_than_specified(test);
     let answer = wording::result(&outcomes, all_steady, written, (main.rounds(), rounds), is_open);
     Some(main.metric(metric).not_negative().put(answer, unit))
 }

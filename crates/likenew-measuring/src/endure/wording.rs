@@ -63,8 +63,8 @@ pub(super) struct Remainder<'a> {
     pub(super) is_problem: bool,
 }
 
-pub(super) fn steady_share(of: &Remainder<'_>) -> Answer {
-    let Remainder { op, test, share, steady, peak, is_problem } = of;
+pub(super) fn steady_share(remainder: &Remainder<'_>) -> Answer {
+    let Remainder { op, test, share, steady, peak, is_problem } = remainder;
     let (id, question) =
         (format!("{}_steady_share", op_id(*op)), format!("{} at steady state", op_name(*op)));
     let share = Share(share.min(1.0));

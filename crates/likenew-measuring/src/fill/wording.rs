@@ -183,8 +183,8 @@ pub(super) struct Scatter {
 }
 
 /// `after_drop`: they are those that follow faster ones.
-pub(super) fn scatter(unit: Unit, of: &Scatter, after_drop: bool) -> String {
-    let Scatter { number, median, low, high, slowest, fastest } = of;
+pub(super) fn scatter(unit: Unit, scatter: &Scatter, after_drop: bool) -> String {
+    let Scatter { number, median, low, high, slowest, fastest } = scatter;
     let number = count(*number as u64, unit.noun());
     let [the, after] = if after_drop { ["the ", " after that"] } else { ["", ""] };
     if fastest.0 <= median.0 * (1.0 + ALIKE) && slowest.0 >= median.0 * (1.0 - ALIKE) {
@@ -213,8 +213,8 @@ pub(super) struct Settled {
     pub(super) passes: usize,
 }
 
-pub(super) fn settled(of: &Settled) -> Answer {
-    let Settled { last, first, changed, near_pass, passes } = *of;
+pub(super) fn settled(settled: &Settled) -> Answer {
+    let Settled { last, first, changed, near_pass, passes } = *settled;
     let text = match last.0 / first.0 {
         factor if factor.is_finite() => format!("{last}, {} the first pass", Factor(factor)),
         _ => last.to_string(),
@@ -283,34 +283,34 @@ pub(super) fn stalled(unit: Unit, of: &Stalled) -> Answer {
 }
 
 /// All of them after the bytes that a cache takes.
-pub(super) fn stalled_behind_cache(unit: Unit, of: &Stalled) -> Answer {
-    let text = format!("{}, all behind the full cache", stalls_text(of));
+pub(super) fn stalled_behind_cache(unit: Unit, stalled: &Stalled) -> Answer {
+    let text = format!("{}, all behind the full cache", stalls_text(stalled));
     let answer = Answer::info("stalls", "Stalls", text)
         .with_evidence("A drive empties its full cache while it writes, and new writes wait for that.");
-    place_stalls(unit, of, answer)
+    place_stalls(unit, stalled, answer)
 }
 
-fn stalls_text(of: &Stalled) -> String {
-    let (number, total, longest) = (Number(of.number as f64), of.total, of.longest);
-    if of.may_be_more {
+fn stalls_text(stalled: &Stalled) -> String {
+    let (number, total, longest) = (Number(stalled.number as f64), stalled.total, stalled.longest);
+    if stalled.may_be_more {
         format!("at least {number} ({total} in total, the longest {longest})")
     } else {
         format!("{number} ({total} in total, the longest {longest})")
     }
 }
 
-fn place_stalls(unit: Unit, of: &Stalled, answer: Answer) -> Answer {
-    let Interval { low, high } = of.per_gigabyte_interval;
+fn place_stalls(unit: Unit, stalled: &Stalled, answer: Answer) -> Answer {
+    let Interval { low, high } = stalled.per_gigabyte_interval;
     answer
         .with_evidence(format!(
             "There were {} stalls per GB.",
-            with_range(Number(of.per_gigabyte), Number(low), Number(high))
+            with_range(Number(stalled.per_gigabyte), Number(low), Number(high))
         ))
         .with_evidence(format!(
             "The longest was in {} {} at offset {}.",
             unit.noun(),
-            of.longest_in,
-            of.longest_at
+            stalled.longest_in,
+            stalled.longest_at
         ))
 }
 

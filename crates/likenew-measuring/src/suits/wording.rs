@@ -67,13 +67,13 @@ impl Need {
 }
 
 /// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
-pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
+pub(super) fn summary(commits: &Commits, judged: &[Judged<'_>]) -> String {
     let of = |wanted: bool| -> Vec<&str> {
         judged.iter().filter(|judged| judged.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
     };
     let (yes, no) = (of(true), of(false));
-    let (rate, p99) = (Number(one.rate.value.round()), one.wait.latency.quantile(P99));
-    let speed = format!("{rate} durable writes/s ({} p99 {p99})", one.test.by.wait());
+    let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
+    let speed = format!("{rate} durable writes/s ({} p99 {p99})", commits.test.by.wait());
     match (yes.is_empty(), no.is_empty()) {
         (true, true) => format!("{speed}."),
         (false, true) => format!("{speed}: enough for {}.", list(&yes)),
@@ -83,12 +83,12 @@ pub(super) fn summary(one: &Commits, judged: &[Judged<'_>]) -> String {
 }
 
 /// Yes or no by the figure that is met least; a margin above 1 meets it.
-pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits) -> Answer {
+pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) -> Answer {
     let Judged { of, suits, margins, source } = judged;
     let (id, name) = (of.answer_id(), of.name());
-    let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
+    let tightest = margins.iter().min_by(|(_, commits), (_, other)| commits.value.total_cmp(&other.value));
     let Some((need, margin)) = tightest else {
-        let (rate, p99) = (Number(one.rate.value.round()), one.wait.latency.quantile(P99));
+        let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
         let (text, waits) = match of {
             Use::Kafka => (
                 format!("{rate} writes/s if each is flushed; no figure is published"),
@@ -98,7 +98,7 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits) -> Ans
             ),
             _ => (
                 format!("{rate} commits/s of one session; no figure is published"),
-                format!("A commit waits for a {}, {p99} or less in 99 of 100 times.", one.test.by.wait()),
+                format!("A commit waits for a {}, {p99} or less in 99 of 100 times.", commits.test.by.wait()),
             ),
         };
         return Answer::info(id, name, text)
@@ -118,8 +118,8 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, one: &Commits) -> Ans
     answer
         .with_evidence(format!(
             "Writes of {} one after the other, each with {}.",
-            Size(one.test.block.into()),
-            one.test.by.call()
+            Size(commits.test.block.into()),
+            commits.test.by.call()
         ))
         .with_evidence(format!("Source: {source}."))
 }

@@ -265,15 +265,15 @@ fn with_listed(answer: Answer, sentences: Vec<String>) -> Answer {
 /// its start and end.
 const MOSTLY_FULL: f64 = 0.9;
 
-fn fullness(one: &MeasuredCell<'_>) -> f64 {
-    one.in_flight() / f64::from(one.cell.form.depth)
+fn fullness(measured_cell: &MeasuredCell<'_>) -> f64 {
+    measured_cell.in_flight() / f64::from(measured_cell.cell.form.depth)
 }
 
 /// After the last I/O of a pass has left, the queue drains within the longest latency, and holds at least one
 /// until the pass ends. What is missing beyond that and 5% was never sent.
-fn is_full(one: &MeasuredCell<'_>) -> bool {
-    let all_but_one = 1.0 - 1.0 / f64::from(one.cell.form.depth);
-    fullness(one) >= 1.0 - DIFFERENCE - all_but_one * one.longest_share()
+fn is_full(measured_cell: &MeasuredCell<'_>) -> bool {
+    let all_but_one = 1.0 - 1.0 / f64::from(measured_cell.cell.form.depth);
+    fullness(measured_cell) >= 1.0 - DIFFERENCE - all_but_one * measured_cell.longest_share()
 }
 
 /// Share of the peak that counts as enough. Chosen: the last tenth rarely matters.
@@ -605,19 +605,21 @@ pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
 }
 
 /// A cell without enough passes at the end of the run has no known precision yet.
-fn mean_precision(one: &MeasuredCell<'_>) -> MeanPrecision {
+fn mean_precision(measured_cell: &MeasuredCell<'_>) -> MeanPrecision {
     MeanPrecision {
-        name: wording::name_of_mean(one.cell),
-        passes: one.passes.segments.len(),
-        share: half_width(one),
-        enough: !matches!(one.precision, Some(Precision::Unreachable(_))),
+        name: wording::name_of_mean(measured_cell.cell),
+        passes: measured_cell.passes.segments.len(),
+        share: half_width(measured_cell),
+        enough: !matches!(measured_cell.precision, Some(Precision::Unreachable(_))),
     }
 }
 
 /// Half the width of the interval over the mean; 0 if the mean is 0.
-fn half_width(one: &MeasuredCell<'_>) -> f64 {
-    match one.rate.interval {
-        Some(interval) if one.speed() > 0.0 => (interval.high - interval.low) / 2.0 / one.speed(),
+fn half_width(measured_cell: &MeasuredCell<'_>) -> f64 {
+    match measured_cell.rate.interval {
+        Some(interval) if measured_cell.speed() > 0.0 => {
+            (interval.high - interval.low) / 2.0 / measured_cell.speed()
+        }
         _ => 0.0,
     }
 }

@@ -198,8 +198,8 @@ fn table_lines<'a, 'b>(text: &'b [&'a str]) -> &'b [&'a str] {
 }
 
 /// Splits a text where a program's output begins. Lines before the first mark belong to nothing, nor do those after a prompt.
-fn sections<'a>(of: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
-    let PrintedText { name: file, text } = of;
+fn sections<'a>(printed_text: &'a PrintedText, lines: &'a [&'a str]) -> Vec<Section<'a>> {
+    let PrintedText { name: file, text } = printed_text;
     let mut sections: Vec<Section<'a>> = Vec::new();
     let (mut at, mut is_cut_off, mut has_ended) = (0, false, false);
     while at < lines.len() {

@@ -124,10 +124,13 @@ impl Snapshot {
     }
 
     /// Its partitions, with the range of each on it.
-    pub(super) fn partitions(&self, of: DeviceNumber) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
+    pub(super) fn partitions(
+        &self,
+        device_number: DeviceNumber,
+    ) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
             let (disk, start) = node.part_of?;
-            (disk == of).then(|| (*number, start..start.saturating_add(node.bytes)))
+            (disk == device_number).then(|| (*number, start..start.saturating_add(node.bytes)))
         })
     }
 
@@ -153,11 +156,12 @@ impl Snapshot {
     }
 
     /// The same disk by other paths, where nothing joins these.
-    pub(super) fn aliases(&self, of: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
-        let known = self.nodes.get(&of).and_then(|node| Some((node.wwid.clone()?, node.bytes)));
+    pub(super) fn aliases(&self, device_number: DeviceNumber) -> impl Iterator<Item = DeviceNumber> {
+        let known = self.nodes.get(&device_number).and_then(|node| Some((node.wwid.clone()?, node.bytes)));
         self.nodes.iter().filter_map(move |(number, node)| {
             let (wwid, bytes) = known.as_ref()?;
-            (*number != of && node.wwid.as_ref() == Some(wwid) && node.bytes == *bytes).then_some(*number)
+            (*number != device_number && node.wwid.as_ref() == Some(wwid) && node.bytes == *bytes)
+                .then_some(*number)
         })
     }
 }

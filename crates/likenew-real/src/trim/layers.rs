@@ -231,8 +231,8 @@ fn scsi_claims(page: &[u8]) -> Option<TrimCapabilities> {
     Some(claims(found.unmaps, reads_as, wording::scsi_claims(found.unmaps, found.reads_as)))
 }
 
-fn ata_claims(found: TrimSupport) -> TrimCapabilities {
-    let TrimSupport { trims, reads_same, reads_zeros } = found;
+fn ata_claims(trim_support: TrimSupport) -> TrimCapabilities {
+    let TrimSupport { trims, reads_same, reads_zeros } = trim_support;
     let reads_as = match (reads_same, reads_zeros) {
         (true, true) => ReadsAs::Zeros,
         (true, false) => ReadsAs::Same,

@@ -57,8 +57,8 @@ pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &Fou
 }
 
 /// Whether a cause is power saving that shows in nothing but reads after pauses: every drive that sleeps does that.
-fn is_normal_sleep(found: &FoundCause) -> bool {
-    found.cause.name == POWER_SAVING && found.explains[..] == [Symptom::SlowAfterIdle]
+fn is_normal_sleep(found_cause: &FoundCause) -> bool {
+    found_cause.cause.name == POWER_SAVING && found_cause.explains[..] == [Symptom::SlowAfterIdle]
 }
 
 /// The cause that is no problem by itself.
@@ -348,24 +348,25 @@ impl Answers<'_> {
     }
 
     /// A cause that is present and costs no speed. One that endangers nothing is worth a setting, never the data.
-    fn latent(&self, found: &FoundCause) -> Answer {
-        let mut answer = match self.written_before_any_effect(found) {
-            Some(bytes) => wording::latent_for_writes(found, bytes),
-            None => wording::latent(found),
+    fn latent(&self, found_cause: &FoundCause) -> Answer {
+        let mut answer = match self.written_before_any_effect(found_cause) {
+            Some(bytes) => wording::latent_for_writes(found_cause, bytes),
+            None => wording::latent(found_cause),
         };
-        answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
-        let is_worth_it = |loses| found.is_problem() || loses < likenew_core::findings::Loss::Everything;
-        answer.actions.extend(found.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
+        answer.evidence.extend(found_cause.evidence_for.iter().map(|item| item.sentence.clone()));
+        let is_worth_it =
+            |loses| found_cause.is_problem() || loses < likenew_core::findings::Loss::Everything;
+        answer.actions.extend(found_cause.actions.iter().filter(|action| is_worth_it(action.loses)).cloned());
         answer
     }
 
     /// Bytes that were written at one speed, if a cause slows sustained writes: a cache before the flash takes that many as fast
     /// as ever, however slow the flash behind it is.
-    fn written_before_any_effect(&self, found: &FoundCause) -> Option<u64> {
+    fn written_before_any_effect(&self, found_cause: &FoundCause) -> Option<u64> {
         let slows_writes =
-            found.cause.symptoms().any(|symptom| symptom == Symptom::Below(Metric::SustainedWrite));
+            found_cause.cause.symptoms().any(|symptom| symptom == Symptom::Below(Metric::SustainedWrite));
         let bytes = self.case.measurements.steady_written_bytes.filter(|_| !self.options.thorough)?;
-        (slows_writes && !found.is_problem()).then_some(bytes as u64)
+        (slows_writes && !found_cause.is_problem()).then_some(bytes as u64)
     }
 
     /// The causes. Those of the headline are not named after their symptom again.
@@ -390,42 +391,45 @@ impl Answers<'_> {
     }
 
     /// What a cause mainly explains: the metric that fell farthest, or its first symptom.
-    fn main_symptom(&self, found: &FoundCause) -> Option<Symptom> {
-        let worst = self.worst_of(found.explains.clone()).map(|shortfall| Symptom::Below(shortfall.metric));
-        worst.or(found.explains.first().copied())
+    fn main_symptom(&self, found_cause: &FoundCause) -> Option<Symptom> {
+        let worst =
+            self.worst_of(found_cause.explains.clone()).map(|shortfall| Symptom::Below(shortfall.metric));
+        worst.or(found_cause.explains.first().copied())
     }
 
     /// `named` is the symptom that the question or the headline names.
-    fn cause(&self, found: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
-        let is_by_design = found.cause.kind == Kind::ByDesign;
-        let is_sleep = is_normal_sleep(found);
+    fn cause(&self, found_cause: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
+        let is_by_design = found_cause.cause.kind == Kind::ByDesign;
+        let is_sleep = is_normal_sleep(found_cause);
         let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
         let mut answer = match self.pauses.filter(|_| is_sleep) {
-            Some(pauses) => wording::power_saving(found, pauses.ratio(), pauses.after_pause, pauses.busy),
-            None => wording::cause(found, standing, explained),
+            Some(pauses) => {
+                wording::power_saving(found_cause, pauses.ratio(), pauses.after_pause, pauses.busy)
+            }
+            None => wording::cause(found_cause, standing, explained),
         };
         if is_by_design {
             answer = answer.with_evidence(wording::never_faster());
         }
-        let telling = found.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
+        let telling = found_cause.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
         answer.evidence.extend(telling.take(EVIDENCE_MAX).map(|item| item.sentence.clone()));
-        let named = named.or(found.explains.first().copied());
-        let others = found.explains.iter().copied().filter(|symptom| Some(*symptom) != named);
+        let named = named.or(found_cause.explains.first().copied());
+        let others = found_cause.explains.iter().copied().filter(|symptom| Some(*symptom) != named);
         let others: Vec<Symptom> = others.collect();
         if !others.is_empty() {
             answer = answer.with_evidence(wording::also_explains(&others));
         }
-        let against = found.evidence_against.iter().take(AGAINST_MAX);
+        let against = found_cause.evidence_against.iter().take(AGAINST_MAX);
         answer.evidence.extend(against.map(|item| wording::evidence_against(&item.sentence)));
         answer
             .caveats
-            .extend(found.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
-        let missing = self.deciding(&found.missing_evidence).take(AGAINST_MAX);
+            .extend(found_cause.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
+        let missing = self.deciding(&found_cause.missing_evidence).take(AGAINST_MAX);
         let target = self.case.site.map_or("", |site| site.target);
         answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action, target)));
         // Nothing has to be done about it, so only commands are of use.
         let is_of_use = |action: &&Action| !is_sleep || action.command.is_some();
-        answer.actions.extend(found.actions.iter().filter(is_of_use).cloned());
+        answer.actions.extend(found_cause.actions.iter().filter(is_of_use).cloned());
         answer
     }
 
@@ -683,9 +687,9 @@ fn is_open_comparison(share: Measured) -> bool {
     wording::is_wide(share) && share.low < 1.0 && share.high > 1.0
 }
 
-fn by_design(found: &FoundCause) -> Answer {
-    let mut answer = wording::by_design(found);
-    answer.evidence.extend(found.evidence_for.iter().map(|item| item.sentence.clone()));
+fn by_design(found_cause: &FoundCause) -> Answer {
+    let mut answer = wording::by_design(found_cause);
+    answer.evidence.extend(found_cause.evidence_for.iter().map(|item| item.sentence.clone()));
     answer
 }
 

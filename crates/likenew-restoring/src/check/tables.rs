@@ -42,16 +42,16 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     add_table(findings, "evidence", evidence);
 }
 
-fn cause_row(found: &FoundCause) -> Row {
+fn cause_row(found_cause: &FoundCause) -> Row {
     row! {
-        cause: found.cause.name,
-        probability_percent: found.chance * 100.0,
-        kind: match found.cause.kind {
+        cause: found_cause.cause.name,
+        probability_percent: found_cause.chance * 100.0,
+        kind: match found_cause.cause.kind {
             Kind::Drive => "the drive",
             Kind::ByDesign => "by design",
             Kind::NotTheDrive => "not the drive",
         },
-        explains: found.explains.iter().map(|symptom| symptom.title()).collect::<Vec<_>>().join("; "),
+        explains: found_cause.explains.iter().map(|symptom| symptom.title()).collect::<Vec<_>>().join("; "),
     }
 }
 
@@ -69,9 +69,9 @@ fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> Row {
     }
 }
 
-fn fix_row(found: &FoundCause, action: &Action) -> Row {
+fn fix_row(found_cause: &FoundCause, action: &Action) -> Row {
     row! {
-        cause: found.cause.name,
+        cause: found_cause.cause.name,
         description: &action.why,
         command: action.command.as_deref(),
         loses: wording::loses(action.loses),

@@ -125,17 +125,17 @@ fn question(symptom: Symptom) -> &'static str {
     }
 }
 
-pub(super) fn metric_is_slow(of: &Shortfall) -> (String, Answer) {
-    let kind = if of.metric.op() == Op::Read { "Reads" } else { "Writes" };
-    let (subject, compared) = (of.metric.plural(), of.compared());
+pub(super) fn metric_is_slow(shortfall: &Shortfall) -> (String, Answer) {
+    let kind = if shortfall.metric.op() == Op::Read { "Reads" } else { "Writes" };
+    let (subject, compared) = (shortfall.metric.plural(), shortfall.compared());
     let answer = Answer::problem(SLOW, SPEED, format!("{subject} run at {compared}"));
-    (format!("{kind} are slow: {subject} run at {compared}."), with_share(answer, of.share))
+    (format!("{kind} are slow: {subject} run at {compared}."), with_share(answer, shortfall.share))
 }
 
-pub(super) fn metric_is_slow_by_design(of: &Shortfall) -> (String, Answer) {
-    let (subject, compared) = (of.metric.plural(), of.compared());
+pub(super) fn metric_is_slow_by_design(shortfall: &Shortfall) -> (String, Answer) {
+    let (subject, compared) = (shortfall.metric.plural(), shortfall.compared());
     let answer = Answer::info(SLOW, SPEED, format!("by design, {subject} run at {compared}"));
-    (format!("Slow by design: {subject} run at {compared}."), with_share(answer, of.share))
+    (format!("Slow by design: {subject} run at {compared}."), with_share(answer, shortfall.share))
 }
 
 fn with_share(answer: Answer, share: Measured) -> Answer {
@@ -341,12 +341,12 @@ pub(super) fn worth_a_look_headline(
 }
 
 /// A drive that sleeps in pauses, which costs nothing under load. The latencies are medians.
-pub(super) fn power_saving(found: &FoundCause, ratio: f64, after_pause: Nanos, busy: Nanos) -> Answer {
+pub(super) fn power_saving(found_cause: &FoundCause, ratio: f64, after_pause: Nanos, busy: Nanos) -> Answer {
     let answer = format!(
         "a read after a pause takes {after_pause} instead of {busy} ({}); normal, and under load nothing sleeps",
         Factor(ratio)
     );
-    Answer::info(cause_id(found), "Power saving", answer)
+    Answer::info(cause_id(found_cause), "Power saving", answer)
 }
 
 /// What a check found of the speed.
@@ -358,13 +358,13 @@ pub(super) enum Speed {
 }
 
 /// A cause that endangers the drive: said after a speed problem, or first if there is none.
-pub(super) fn with_danger(found: &FoundCause, summary: &str, state: Speed) -> String {
-    let statement = &found.statement;
+pub(super) fn with_danger(found_cause: &FoundCause, summary: &str, state: Speed) -> String {
+    let statement = &found_cause.statement;
     match state {
         Speed::Slow => format!("{summary} Also: {statement}."),
-        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found.cause.title)),
+        Speed::Unknown => format!("{}: {statement}. {summary}", capitalize(found_cause.cause.title)),
         Speed::Healthy => {
-            format!("{}: {statement}. No metric is slow.", capitalize(found.cause.title))
+            format!("{}: {statement}. No metric is slow.", capitalize(found_cause.cause.title))
         }
     }
 }
@@ -425,18 +425,18 @@ pub(super) enum Explained {
     Other(Symptom),
 }
 
-pub(super) fn cause(found: &FoundCause, standing: Standing, explained: Explained) -> Answer {
-    let text = format!("{} ({} likely)", found.statement, Share(found.chance));
+pub(super) fn cause(found_cause: &FoundCause, standing: Standing, explained: Explained) -> Answer {
+    let text = format!("{} ({} likely)", found_cause.statement, Share(found_cause.chance));
     let question = match explained {
         Explained::Headline => "Cause".to_owned(),
         Explained::HeadlineToo => "Another cause".to_owned(),
         Explained::Other(symptom) => format!("Cause of {}", symptom.title()),
     };
-    Answer::new(cause_id(found), question, text, standing)
+    Answer::new(cause_id(found_cause), question, text, standing)
 }
 
-pub(super) fn cause_id(found: &FoundCause) -> String {
-    format!("{}{}", Answer::CAUSE_PREFIX, found.cause.name)
+pub(super) fn cause_id(found_cause: &FoundCause) -> String {
+    format!("{}{}", Answer::CAUSE_PREFIX, found_cause.cause.name)
 }
 
 pub(super) fn never_faster() -> &'static str {
@@ -475,33 +475,35 @@ pub(super) fn to_confirm(action: &Action, target: &str) -> String {
     }
 }
 
-pub(super) fn latent(found: &FoundCause) -> Answer {
-    let id = cause_id(found);
+pub(super) fn latent(found_cause: &FoundCause) -> Answer {
+    let id = cause_id(found_cause);
     // What was measured of it is an effect, even if no metric is slow.
-    let shows = found.evidence_for.iter().any(|item| item.is_measured);
-    match (found.is_problem(), shows) {
-        (true, true) => Answer::problem(id, "Other problem", found.statement.clone()),
+    let shows = found_cause.evidence_for.iter().any(|item| item.is_measured);
+    match (found_cause.is_problem(), shows) {
+        (true, true) => Answer::problem(id, "Other problem", found_cause.statement.clone()),
         (true, false) => {
-            Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found.statement))
+            Answer::problem(id, "Other problem", format!("{}; no effect on speed yet", found_cause.statement))
         }
-        (false, true) => Answer::info(id, "Also found", format!("{}; no metric is slow", found.statement)),
+        (false, true) => {
+            Answer::info(id, "Also found", format!("{}; no metric is slow", found_cause.statement))
+        }
         (false, false) => {
-            Answer::info(id, "Also found", format!("{}; no effect on speed now", found.statement))
+            Answer::info(id, "Also found", format!("{}; no effect on speed now", found_cause.statement))
         }
     }
 }
 
 /// A cause that would slow writes down, of which so many bytes showed nothing.
-pub(super) fn latent_for_writes(found: &FoundCause, written: u64) -> Answer {
+pub(super) fn latent_for_writes(found_cause: &FoundCause, written: u64) -> Answer {
     let written = Size(written);
-    let answer = format!("{}; no effect on the first {written} of writes", found.statement);
-    Answer::info(cause_id(found), "Also found", answer).caveat(format!(
+    let answer = format!("{}; no effect on the first {written} of writes", found_cause.statement);
+    Answer::info(cause_id(found_cause), "Also found", answer).caveat(format!(
         "An SLC cache larger than {written} would hide the effect; likenew check --thorough writes past it."
     ))
 }
 
-pub(super) fn by_design(found: &FoundCause) -> Answer {
-    Answer::info(cause_id(found), "By design", found.statement.clone())
+pub(super) fn by_design(found_cause: &FoundCause) -> Answer {
+    Answer::info(cause_id(found_cause), "By design", found_cause.statement.clone())
 }
 
 // Open symptoms
@@ -509,10 +511,13 @@ pub(super) fn by_design(found: &FoundCause) -> Answer {
 pub(super) const CAUSE_UNDECIDED: &str = "cause_undecided";
 pub(super) const WORTH_A_LOOK: &str = "worth_a_look";
 
-pub(super) fn also_slow(of: &Shortfall) -> Answer {
-    let answer =
-        Answer::problem(Symptom::Below(of.metric).name(), capitalize(of.metric.words()), of.compared());
-    with_share(answer, of.share)
+pub(super) fn also_slow(shortfall: &Shortfall) -> Answer {
+    let answer = Answer::problem(
+        Symptom::Below(shortfall.metric).name(),
+        capitalize(shortfall.metric.words()),
+        shortfall.compared(),
+    );
+    with_share(answer, shortfall.share)
 }
 
 /// `is_headline` is whether this is the metric of the headline.
@@ -664,16 +669,19 @@ pub(super) fn peers(places: &[(Metric, AmongPeers)]) -> Option<Answer> {
 }
 
 /// `slower than 46 of 47 others, 0.61× (0.55–0.68) of their median`.
-pub fn among_peers(of: &AmongPeers) -> String {
-    let ratio = match of.interval {
-        Some((low, high)) => with_range(Factor(of.ratio), Factor(low), Factor(high)),
-        None => Factor(of.ratio).to_string(),
+pub fn among_peers(among_peers: &AmongPeers) -> String {
+    let ratio = match among_peers.interval {
+        Some((low, high)) => with_range(Factor(among_peers.ratio), Factor(low), Factor(high)),
+        None => Factor(among_peers.ratio).to_string(),
     };
-    let peers = Number(of.peers as f64);
-    match of.least {
+    let peers = Number(among_peers.peers as f64);
+    match among_peers.least {
         None => format!("{ratio} of their median; {peers} others are too few to judge by"),
         Some(_) => {
-            format!("slower than {} of {peers} others, {ratio} of their median", Number(of.higher as f64))
+            format!(
+                "slower than {} of {peers} others, {ratio} of their median",
+                Number(among_peers.higher as f64)
+            )
         }
     }
 }
@@ -838,8 +846,8 @@ fn answer_as_sentence(answer: &Answer) -> String {
     format!("{}: {}", answer.question, answer.answer)
 }
 
-pub(super) fn rated_share(of: &[Rated]) -> Answer {
-    let each = of.iter().map(|Rated { metric, now, advertised, compressible }| {
+pub(super) fn rated_share(rateds: &[Rated]) -> Answer {
+    let each = rateds.iter().map(|Rated { metric, now, advertised, compressible }| {
         let (name, share) = (metric.words(), Share(now / advertised));
         let (now, advertised) = (metric.format_value(*now), metric.format_value(*advertised));
         match compressible.map(|zeros| metric.format_value(zeros)) {

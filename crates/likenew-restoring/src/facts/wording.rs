@@ -304,8 +304,8 @@ pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
 }
 
 /// One that smartctl calls `FAILING_NOW`, of type `Old_age`.
-pub(super) fn attribute_at_limit(of: &Attribute) -> String {
-    let Attribute { id, value, threshold, .. } = of;
+pub(super) fn attribute_at_limit(attribute: &Attribute) -> String {
+    let Attribute { id, value, threshold, .. } = attribute;
     format!(
         "SMART attribute {id} is at {value}, its limit is {threshold}; it counts wear or use and predicts no failure"
     )

@@ -54,14 +54,14 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
 }
 
 /// Writes two halves, trims the second, and reads both.
-fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackResult, LabError> {
+fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResult, LabError> {
     let carries_data = drive.geometry().carries_data;
     let mut host = Host::new(drive)?;
-    let (seed, bytes) = (asked.seed, asked.bytes);
-    let mut result = ReadBackResult { bytes_written: asked.bytes_written(), ..ReadBackResult::default() };
-    host.write(seed, asked.bytes_written())?;
+    let (seed, bytes) = (read_back.seed, read_back.bytes);
+    let mut result = ReadBackResult { bytes_written: read_back.bytes_written(), ..ReadBackResult::default() };
+    host.write(seed, read_back.bytes_written())?;
     if carries_data {
-        result.before_release = Some(host.content(seed, 0, asked.bytes_written())?);
+        result.before_release = Some(host.content(seed, 0, read_back.bytes_written())?);
     } else {
         result.read_error = Some(wording::HOLDS_NO_BYTES.to_owned());
     }
@@ -70,7 +70,7 @@ fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackResult, L
         result.released_half = Some(host.content(seed, bytes, bytes)?);
     }
     if result.released_half.is_none_or(|content| content.pattern_bytes > 0) {
-        host.rest(asked.wait)?;
+        host.rest(read_back.wait)?;
         result.released_half_later =
             if carries_data { Some(host.content(seed, bytes, bytes)?) } else { None };
     }
@@ -79,7 +79,7 @@ fn read_back(drive: &mut SimDrive, asked: &ReadBack) -> Result<ReadBackResult, L
     }
     let units = bytes / UNIT as u64;
     let mut draw = [0; UNIT];
-    for probe in 0..u64::from(asked.probes) {
+    for probe in 0..u64::from(read_back.probes) {
         pattern(!seed, probe, &mut draw);
         let word = |at: usize| u64::from_le_bytes(draw[at..at + 8].try_into().expect("eight bytes"));
         let (kept, released) = (word(0) % units, units + word(8) % units);

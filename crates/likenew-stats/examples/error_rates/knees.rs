@@ -172,18 +172,18 @@ pub(crate) struct KneeCounts {
 }
 
 impl KneeCounts {
-    fn add(&mut self, found: &[Knee], places: &[usize], count: usize) {
+    fn add(&mut self, knees: &[Knee], places: &[usize], count: usize) {
         let tolerance = (count / 50).max(1);
         let is_near = |(knee, place): (&Knee, &usize)| knee.at.abs_diff(*place) <= tolerance;
         let holds = |(knee, place): (&Knee, &usize)| (knee.at_low..=knee.at_high).contains(place);
-        match found.len().cmp(&places.len()) {
+        match knees.len().cmp(&places.len()) {
             Ordering::Less => self.too_few += 1,
             Ordering::Greater => self.too_many += 1,
             Ordering::Equal => {
-                let near = found.iter().zip(places).all(is_near);
+                let near = knees.iter().zip(places).all(is_near);
                 *(if near { &mut self.found } else { &mut self.misplaced }) += 1;
                 self.knees += places.len() as u64;
-                self.placed += found.iter().zip(places).filter(|pair| holds(*pair)).count() as u64;
+                self.placed += knees.iter().zip(places).filter(|pair| holds(*pair)).count() as u64;
             }
         }
     }

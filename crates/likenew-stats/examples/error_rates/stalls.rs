@@ -95,19 +95,19 @@ pub(crate) struct StallCounts {
 }
 
 impl StallCounts {
-    fn add(&mut self, found: &[Stall], pauses: &[(u64, u64)]) {
+    fn add(&mut self, stalls: &[Stall], pauses: &[(u64, u64)]) {
         let overlap = |stall: &Stall, (from, to): &(u64, u64)| {
             stall.start_ns < *to && stall.start_ns + stall.duration_ns > *from
         };
         self.placed += pauses.len() as u64;
         self.time_placed += pauses.iter().map(|(from, to)| to - from).sum::<u64>();
-        self.time_found += found.iter().map(|stall| stall.duration_ns).sum::<u64>();
+        self.time_found += stalls.iter().map(|stall| stall.duration_ns).sum::<u64>();
         for pause in pauses {
-            let parts = found.iter().filter(|stall| overlap(stall, pause)).count() as u64;
+            let parts = stalls.iter().filter(|stall| overlap(stall, pause)).count() as u64;
             self.found += parts.min(1);
             self.split += parts.saturating_sub(1);
         }
-        for stall in found {
+        for stall in stalls {
             match pauses.iter().filter(|pause| overlap(stall, pause)).count() as u64 {
                 0 => self.wrong += 1,
                 1 => {}

@@ -85,11 +85,11 @@ fn written_bytes(recorded: &RecordedRun, file: &[u8]) -> usize {
 }
 
 /// Has old files written again, cuts the power in so many places of that, and goes on each time.
-fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
-    if !are_there(&[of.make[0], of.check[0]]) {
+fn cut(file_system: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
+    if !are_there(&[file_system.make[0], file_system.check[0]]) {
         return None;
     }
-    let recorded = record(of, &REFRESH)?;
+    let recorded = record(file_system, &REFRESH)?;
     let old: Vec<Vec<u8>> = OLD.into_iter().map(|name| recorded.owned.bytes(name).to_vec()).collect();
     for file in &old {
         let written = written_bytes(&recorded, file);
@@ -133,7 +133,7 @@ fn cut(of: &FileSystem, count: usize, workers: usize) -> Option<Vec<Cut>> {
     println!(
         "attack: power lost while old files are rewritten, {} | {count} | no byte, hole, link or attribute lost, no \
          time moved by resuming; {} had left a journal, {} a torn file and {} the time of our own write, {} were resumed",
-        of.name(),
+        file_system.name(),
         count_of(|cut| cut.had_journal),
         count_of(|cut| cut.was_torn),
         count_of(|cut| cut.is_newer),
@@ -204,8 +204,8 @@ fn whole_cuts_kills_while_old_files_are_written_again_on_btrfs_cost_no_byte_and_
     kill_often(&BTRFS, 110);
 }
 
-fn kill_often(of: &FileSystem, kills: usize) {
-    let Some((sandbox, recorder, mounted)) = begin(of) else { return };
+fn kill_often(file_system: &FileSystem, kills: usize) {
+    let Some((sandbox, recorder, mounted)) = begin(file_system) else { return };
     let point = mounted.point();
     let folder = point.to_str().unwrap();
     let before = FolderState::of(point, &APART);
@@ -257,7 +257,7 @@ fn kill_often(of: &FileSystem, kills: usize) {
     println!(
         "attack: killed while old files are rewritten, {} | {kills} | no byte, hole, link or attribute lost, no time moved by resuming; {left} had left a \
          journal and {newer} the time of our own write",
-        of.name()
+        file_system.name()
     );
 }
 

@@ -104,13 +104,13 @@ pub(crate) fn free(point: &Path) -> u64 {
 }
 
 /// A mounted file system over a recording, with the owner's files on it; none where that cannot be made.
-pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
+pub(crate) fn begin(file_system: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     let sandbox = Sandbox::new();
-    let recorder = Recorder::begin(&sandbox, of.bytes);
+    let recorder = Recorder::begin(&sandbox, file_system.bytes);
     // When a file was made nobody can say but the file system: btrfs takes over files that it is made with, and says nothing of them.
     let old = sandbox.work().join("old");
-    let takes_over = of.make[0] == "mkfs.btrfs";
-    let mut make = of.make.to_vec();
+    let takes_over = file_system.make[0] == "mkfs.btrfs";
+    let mut make = file_system.make.to_vec();
     if takes_over {
         fs::create_dir(&old).unwrap();
         owner_files::make_old(&old);
@@ -127,7 +127,7 @@ pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
     let inodes = OLD.map(|name| fs::metadata(mounted.point().join(name)).unwrap().ino().to_string());
     system("umount", &[point]);
     for (name, inode) in OLD.into_iter().zip(inodes) {
-        match of.make[0] {
+        match file_system.make[0] {
             "mkfs.ext4" => {
                 system("debugfs", &["-w", "-R", &format!("set_inode_field {name} crtime 20240301"), device]);
             }
@@ -145,8 +145,8 @@ pub(crate) fn begin(of: &FileSystem) -> Option<(Sandbox, Recorder, Mounted)> {
 }
 
 /// Runs `likenew recondition` with these arguments on a file system over a recording. None where that cannot be made.
-pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun> {
-    let (sandbox, recorder, mounted) = begin(of)?;
+pub(crate) fn record(file_system: &FileSystem, arguments: &[&str]) -> Option<RecordedRun> {
+    let (sandbox, recorder, mounted) = begin(file_system)?;
     let point = mounted.point().to_owned();
     let owned = FolderState::of(&point, &APART);
     let free = free(&point);
@@ -203,10 +203,10 @@ pub(crate) fn record(of: &FileSystem, arguments: &[&str]) -> Option<RecordedRun>
         free,
         archives,
         message,
-        sectors: of.sectors,
+        sectors: file_system.sectors,
         meanwhile,
-        system: of.name(),
-        check: of.check,
+        system: file_system.name(),
+        check: file_system.check,
     })
 }
 
