@@ -104,13 +104,16 @@ pub struct RatedMetrics(pub Vec<RatedMetric>);
 /// Highest rated speed accepted, in bytes a second or IOPS. Chosen: a thousand times any drive on the market.
 const PER_S_MAX: f64 = 1e14;
 
-const NAMES: [(&str, Metric); 6] = [
+/// As they are typed, and at last as tables have them.
+const NAMES: [(&str, Metric); 8] = [
     ("read", Metric::SequentialRead),
     ("write", Metric::SequentialWrite),
     ("sustained_write", Metric::SustainedWrite),
     ("random_read", Metric::RandomRead),
     ("random_write", Metric::RandomWrite),
     ("random_read_qd32", Metric::RandomReadQd32),
+    ("sequential_read", Metric::SequentialRead),
+    ("sequential_write", Metric::SequentialWrite),
 ];
 
 /// Makers count in powers of ten; sizes elsewhere are binary.
@@ -124,6 +127,8 @@ const BYTES: [(&str, f64); 8] = [
     ("GiB", 1_073_741_824.0),
     ("TB", 1e12),
 ];
+/// Ends of units of rates.
+const PER_S: [&str; 4] = ["/s", "/sec", "/Sec", "ps"];
 const IOPS: [(&str, f64); 4] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
 
 impl RatedMetric {
@@ -165,21 +170,27 @@ impl FromStr for RatedMetric {
         let (name, value) = text.split_once('=').ok_or_else(wrong)?;
         let (_, metric) = *NAMES.iter().find(|(known, _)| *known == name.trim()).ok_or_else(wrong)?;
         let value = value.trim();
+        let value = value.strip_prefix("up to ").or(value.strip_prefix("Up to ")).unwrap_or(value);
         let end = value.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','));
-        let (number, unit) = value.split_at(end.unwrap_or(value.len()));
+        let (digits, unit) = value.split_at(end.unwrap_or(value.len()));
         let unit = unit.trim();
         let is_bytes =
             matches!(metric, Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite);
-        let number = ungrouped(number).ok_or_else(wrong)?;
+        let number = ungrouped(digits).ok_or_else(wrong)?;
         if is_bytes && unit.is_empty() {
             return Err(error::rated_without_unit(text));
         }
-        let (units, unit) = if is_bytes {
-            (&BYTES[..], unit.strip_suffix("/s").unwrap_or(unit))
-        } else {
-            (&IOPS[..], unit.strip_suffix("IOPS").unwrap_or(unit).trim_end())
-        };
+        let (units, ends) = if is_bytes { (&BYTES[..], &PER_S[..]) } else { (&IOPS[..], &["IOPS"][..]) };
+        let unit = ends.iter().find_map(|end| unit.strip_suffix(end)).unwrap_or(unit).trim_end();
         let factor = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1;
+        // No drive does a thousand GB/s, or a thousand million IOPS.
+        let is_large = factor >= if is_bytes { 1e9 } else { 1e6 };
+        if !is_large
+            && digits.split_once('.').is_some_and(|(_, rest)| rest.len() == 3)
+            && !digits.contains(',')
+        {
+            return Err(error::rated_in_two_ways(text, digits));
+        }
         let per_s = number * factor;
         if per_s > 0.0 && per_s <= PER_S_MAX { Ok(Self { metric, per_s }) } else { Err(wrong()) }
     }
@@ -244,6 +255,10 @@ mod tests {
             ("read=12,400.5 MB/s", Metric::SequentialRead, 12_400.5e6),
             ("write=3.5GB/s", Metric::SequentialWrite, 3.5e9),
             ("write=500MB", Metric::SequentialWrite, 500e6),
+            ("sequential_write=up to 3500MBps", Metric::SequentialWrite, 3500e6),
+            ("read=Up to 7,450 MB/sec", Metric::SequentialRead, 7450e6),
+            ("read=7.450GB/s", Metric::SequentialRead, 7450e6),
+            ("random_write=1.350M IOPS", Metric::RandomWrite, 1.35e6),
             ("read=100MiB/s", Metric::SequentialRead, 104_857_600.0),
             ("random_read_qd32=95000", Metric::RandomReadQd32, 95_000.0),
             ("random_read_qd32=95,000", Metric::RandomReadQd32, 95_000.0),
@@ -262,6 +277,7 @@ mod tests {
             "read=,450MB/s",
             "read=1.2.3GB/s",
             "read=4400Mb/s",
+            "read=4400Mbps",
             "read=95000 IOPS",
             "speed=3MB/s",
             "random_read=-1",
@@ -276,6 +292,17 @@ mod tests {
     fn a_speed_without_a_unit_is_refused_with_the_one_to_add() {
         let error = "read=550".parse::<RatedMetric>().unwrap_err();
         assert_eq!(error, "\"read=550\" has no unit; write read=550MB/s, or GB/s");
+    }
+
+    #[test]
+    fn a_point_that_may_group_thousands_is_asked_about() {
+        for text in ["read=7.300 MB/s", "random_read=95.000", "random_read=1.400K"] {
+            let error = text.parse::<RatedMetric>().unwrap_err();
+            assert!(
+                error.contains("write 7300") || error.contains("write 95000") || error.contains("write 1400"),
+                "{error}"
+            );
+        }
     }
 
     #[test]

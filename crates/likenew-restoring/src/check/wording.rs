@@ -1205,6 +1205,12 @@ pub(in crate::check) mod error {
         format!("\"{text}\" has no unit; write {text}MB/s, or GB/s")
     }
 
+    pub(crate) fn rated_in_two_ways(text: &str, digits: &str) -> String {
+        let (thousands, decimal) =
+            (digits.replace('.', ""), digits.trim_end_matches('0').trim_end_matches('.'));
+        format!("\"{text}\" can be read in two ways; write {thousands} or {decimal}")
+    }
+
     pub(crate) fn rated_twice(text: &str) -> String {
         format!("\"{text}\" comes second; give one speed of a kind")
     }
