@@ -31,12 +31,6 @@ pub fn standard_deviation(values: &[f64]) -> Option<f64> {
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Standard deviation over mean; `None` when the mean is zero.
-pub fn coefficient_of_variation(values: &[f64]) -> Option<f64> {
-    let mean = mean(values).filter(|mean| *mean != 0.0)?;
-    Some(standard_deviation(values)? / mean.abs())
-}
-
 /// The value that a share `share` of the series does not exceed, interpolated between the two nearest: type 7
 /// of Hyndman and Fan, "Sample quantiles in statistical packages", The American Statistician 50 (1996)
 /// 361–365.
@@ -65,7 +59,7 @@ pub fn median(values: &[f64]) -> Option<f64> {
     if values.is_empty() {
         return None;
     }
-    // Selecting is faster than sorting, and medians are taken by the million when a bootstrap takes them.
+    // Selecting is faster than sorting, and medians are taken by the million.
     let (below, middle, _) = values.select_nth_unstable_by(half, f64::total_cmp);
     let (above, below) = (*middle, below.iter().copied().reduce(f64::max));
     let odd = values.len() % 2 == 1;
@@ -105,8 +99,7 @@ mod tests {
             (mean(&[3.0]), median(&[3.0]), median_absolute_deviation(&[3.0])),
             (Some(3.0), Some(3.0), Some(0.0))
         );
-        assert_eq!((standard_deviation(&[3.0]), coefficient_of_variation(&[3.0])), (None, None));
-        assert_eq!(coefficient_of_variation(&[-1.0, 1.0]), None);
+        assert_eq!(standard_deviation(&[3.0]), None);
     }
 
     #[test]
