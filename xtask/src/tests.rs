@@ -116,7 +116,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());
     let longer = if options.all { &LONGER[..] } else { &[] };
-    let mut times = String::new();
+    // Steps that are not taken again keep their times.
+    let last =
+        if options.from.is_some() { sh.read_file(times_file()).unwrap_or_default() } else { String::new() };
+    let is_kept = |line: &&str| !line.starts_with(&format!("{}\t", options.from.unwrap_or_default()));
+    let mut times: String = last.lines().take_while(is_kept).flat_map(|line| [line, "\n"]).collect();
     let is_before = |step: &&Step| options.from.is_some_and(|from| from != step.name);
     for Step { name, budget_s, take } in EVERYDAY.iter().chain(longer).skip_while(is_before) {
         println!("=== {name}");
