@@ -752,6 +752,8 @@ pub(crate) fn could_not_make(folder: &Path, error: &std::io::Error) -> String {
     format!("could not make the folder {}: {}", folder.display(), system_reason(error))
 }
 
+pub(crate) const NO_RESULT: &str =
+    "it is no result of a speed test that is read (likenew help compare names the programs)";
 pub(crate) const NO_RESULTS: &str = "no file in it is a result of a speed test that is read";
 
 pub(crate) fn no_results_in(files: &[&str]) -> String {

@@ -285,7 +285,10 @@ fn what_other_programs_print_is_compared() {
     put("dd.txt", "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s\n");
     sandbox.run(&["compare", "before.txt", "dd.txt"]).code(2).says("no speed in common");
     put("notes.txt", "it was slow\n");
-    sandbox.run(&["compare", "notes.txt", "dd.txt"]).code(2).says("notes.txt was not imported");
+    sandbox
+        .run(&["compare", "notes.txt", "dd.txt"])
+        .code(2)
+        .says("notes.txt was not imported: it is no result");
     let details = sandbox.run(&["compare", "dd.txt", "dd.txt", "--details"]).code(0).stdout();
     assert!(details.contains("does not say whether it read or wrote"), "{details}");
 

@@ -12,7 +12,7 @@ use likenew_core::tally::Tally;
 use likenew_core::target::Clock;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
-use likenew_fio::JOBS_JOIN;
+use likenew_fio::{ImportError, JOBS_JOIN, OtherText};
 use likenew_procedures::all::{from_plan, judge};
 use likenew_real::facts::reported::PrintedText;
 
@@ -68,8 +68,12 @@ pub(in crate::commands) fn printed(file: &Path) -> Result<likenew_fio::Import> {
     if io_log::is_one(&text) {
         return Err(refused(file, wording::LOG_INSTEAD_OF_RUN));
     }
-    likenew_fio::import_any(&text, &display_name(file)).map_err(|error| {
-        if is_report(&text) { refused(file, wording::REPORT_INSTEAD_OF_RUN) } else { refused(file, error) }
+    likenew_fio::import_any(&text, &display_name(file)).map_err(|error| match error {
+        _ if is_report(&text) => refused(file, wording::REPORT_INSTEAD_OF_RUN),
+        ImportError::NotFio(OtherText::NoObject | OtherText::Markup | OtherText::List) => {
+            refused(file, wording::NO_RESULT)
+        }
+        error => refused(file, error),
     })
 }
 
