@@ -63,8 +63,9 @@ const LONGER: [Step; 11] = [
     step("page in full", 300, |_| web::test_in_full()),
     step("examples in contrib", 60, |_| contrib::check()),
     step("program built alone", 200, built_alone),
-    step("packages of the tests", 200, |_| dist_test::run_of_tests()),
     step("wheel", 300, |_| python::test_wheel()),
+    // They hold the wheel.
+    step("packages of the tests", 200, |_| dist_test::run_of_tests()),
     step("book", 60, |_| book::run(&book::Options::with_program(target().join("debug/likenew")))),
     step("API documentation", 90, |sh| {
         Ok(cmd!(sh, "cargo doc --workspace --no-deps --quiet").env("RUSTDOCFLAGS", "-D warnings").run()?)

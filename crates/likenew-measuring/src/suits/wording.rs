@@ -86,7 +86,7 @@ pub(super) fn summary(commits: &Commits, judged: &[Judged<'_>]) -> String {
 pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) -> Answer {
     let Judged { of, suits, margins, source } = judged;
     let (id, name) = (of.answer_id(), of.name());
-    let tightest = margins.iter().min_by(|(_, commits), (_, other)| commits.value.total_cmp(&other.value));
+    let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
     let Some((need, margin)) = tightest else {
         let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
         let (text, waits) = match of {
