@@ -30,8 +30,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let (inputs, name) = (options.inputs.to_string(), options.name.as_deref().unwrap_or_default());
     // A test build checks every sum, as the release does, and its own assertions, too.
     cmd!(sh, "cargo run --quiet --package likenew-fuzz -- {inputs} {name}").run()?;
-    for room in OWN_FUZZERS.into_iter().filter(|room| room.contains(name)) {
-        cmd!(sh, "cargo test --quiet --package {room} --lib -- mutated --nocapture").run()?;
+    for package in OWN_FUZZERS.into_iter().filter(|package| package.contains(name)) {
+        cmd!(sh, "cargo test --quiet --package {package} --lib -- mutated --nocapture").run()?;
     }
     Ok(())
 }
