@@ -233,7 +233,7 @@ impl<'a> System<'a> {
     fn files(&self) -> anyhow::Result<std::collections::BTreeSet<String>> {
         let said = self.output(
             "0:0",
-            "find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path /run -o -path /var/cache -o -path /var/log \
+            "find / -xdev \\( -path /proc -o -path /sys -o -path /tmp -o -path /run -o -path /dev/shm -o -path /var/cache -o -path /var/log \
              -o -path /var/lib/apt -o -path /var/lib/dpkg \\) -prune -o -print",
         )?;
         Ok(String::from_utf8(said.stdout)?.lines().map(str::to_owned).collect())
