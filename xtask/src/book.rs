@@ -29,12 +29,12 @@ const SOURCES: [&str; 11] = [
     "schema",
 ];
 /// What is no page and pages link to.
-const LINKED_SOURCES: [&str; 2] = ["contrib", "crates/likenew-real/src/erase/deny.toml"];
+const LINKED_SOURCES: [&str; 3] = ["contrib", "crates/likenew-real/src/erase/deny.toml", "python/studies"];
 /// What is no page: a corpus for reviewers.
 const LEFT_OUT: &str = "docs/messages";
 /// Targets of links, and where the site has them: manuals among the sources, tables of contents, and pages that are shown for
 /// their folder.
-const MOVED: [(&str, &str); 7] = [
+const MOVED: [(&str, &str); 8] = [
     ("../../crates/likenew-diagnosis/src/causes/", "../reference/causes/"),
     ("../../crates/likenew-measuring/src/", "../reference/commands/"),
     ("../../crates/likenew-restoring/src/", "../reference/commands/"),
@@ -42,6 +42,7 @@ const MOVED: [(&str, &str); 7] = [
     ("](docs/SUMMARY.md)", "](toc.html)"),
     ("](SUMMARY.md)", "](../toc.html)"),
     ("README.md)", "index.md)"),
+    ("README.md#", "index.md#"),
 ];
 /// The pages of the project itself, after all others.
 const PROJECT_PAGES: &str = "\
