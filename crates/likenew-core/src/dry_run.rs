@@ -256,7 +256,7 @@ fn flushes_per_io(stream: &Stream) -> f64 {
 /// The time that a recording's pace, its bytes and its accesses take at least.
 fn recording_elapsed(replay_spec: &ReplaySpec) -> Nanos {
     let TraceTotals { ios, read_bytes, written_bytes, elapsed, .. } = replay_spec.expected;
-    let moved_ns = (read_bytes + written_bytes) as f64 / BYTES_PER_S * 1e9;
+    let moved_ns = (read_bytes as f64 + written_bytes as f64) / BYTES_PER_S * 1e9;
     let access_ns = ios as f64 * ACCESS_NS / f64::from(replay_spec.depth.max(1));
     elapsed.max(Nanos(moved_ns.max(access_ns) as u64))
 }

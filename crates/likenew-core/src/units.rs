@@ -19,19 +19,19 @@ impl Nanos {
     /// Later than anything that happens: "wait as long as it takes".
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many microseconds.
+    /// So many microseconds; [`Self::NEVER`] of more than a clock can read.
     pub const fn from_micros(micros: u64) -> Self {
-        Self(micros * 1_000)
+        Self(micros.saturating_mul(1_000))
     }
 
-    /// So many milliseconds.
+    /// So many milliseconds; [`Self::NEVER`] of more than a clock can read.
     pub const fn from_millis(millis: u64) -> Self {
-        Self(millis * 1_000_000)
+        Self(millis.saturating_mul(1_000_000))
     }
 
-    /// So many seconds.
+    /// So many seconds; [`Self::NEVER`] of more than a clock can read.
     pub const fn from_secs(secs: u64) -> Self {
-        Self(secs * 1_000_000_000)
+        Self(secs.saturating_mul(1_000_000_000))
     }
 
     /// The nearest nanosecond to `secs` seconds; negative and not-a-number become zero.
@@ -408,6 +408,15 @@ mod tests {
             ("0", 0),
         ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn more_than_a_clock_can_read_is_never() {
+        for at in
+            [Nanos::from_micros(u64::MAX), Nanos::from_millis(u64::MAX), Nanos::from_secs(u64::MAX / 1000)]
+        {
+            assert_eq!(at, Nanos::NEVER);
         }
     }
 

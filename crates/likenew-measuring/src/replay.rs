@@ -95,15 +95,15 @@ impl Replay {
         let capacity = geometry.capacity;
         let ReplayOptions { trace, format, volume, span, fit, reads_only, data, .. } = self.options.clone();
         let region = span.map_or(Region::WHOLE, |span| Region::bytes(0..span));
-        let length_max = summary.longest_bytes.next_multiple_of(LENGTH_MIN).clamp(LENGTH_MIN, LENGTH_MAX);
+        let length_max = summary.longest_bytes.clamp(LENGTH_MIN, LENGTH_MAX).next_multiple_of(LENGTH_MIN);
         let prepares = timing == ReplayTiming::Prepare;
         let moved = summary.read_bytes.saturating_add(if reads_only { 0 } else { summary.written_bytes });
         let expected = if prepares {
             // Most addresses are written several times: this is the upper bound.
             let bytes = span.unwrap_or(capacity);
-            let ends =
-                summary.replayed_ios(reads_only) * 2 * ReplaySpec::prepared_part(bytes, geometry.block);
-            let written_bytes = moved.saturating_add(ends).min(bytes);
+            let ends = 2 * ReplaySpec::prepared_part(bytes, geometry.block);
+            let widened = summary.replayed_ios(reads_only).saturating_mul(ends);
+            let written_bytes = moved.saturating_add(widened).min(bytes);
             TraceTotals { ios: written_bytes.div_ceil(length_max), written_bytes, ..TraceTotals::default() }
         } else {
             summary.trace_totals(reads_only, timing.clock().map(|clock| clock.speed))
@@ -287,6 +287,7 @@ impl ReplayOptions {
         if self.mode == ReplayMode::Fast && (self.speed != 1.0 || self.idle_max.is_some()) {
             return Err(wording::fast_keeps_no_times());
         }
+        self.summary.iter().try_for_each(TraceSummary::check)?;
         self.span.map_or(Ok(()), |span| check_multiple("span", span, LENGTH_MIN))
     }
 }
@@ -370,7 +371,25 @@ pub struct TraceSummary {
     pub applications: Vec<String>,
 }
 
+/// No recording has more of anything, in I/Os or bytes: 1 EiB, as the most that a run may count.
+const COUNT_MAX: u64 = 1 << 60;
+
 impl TraceSummary {
+    /// Sums of its counts fit.
+    fn check(&self) -> Result<(), String> {
+        let counts = [
+            ("reads", self.reads),
+            ("writes", self.writes),
+            ("trims", self.trims),
+            ("flushes", self.flushes),
+            ("read_bytes", self.read_bytes),
+            ("written_bytes", self.written_bytes),
+            ("longest_bytes", self.longest_bytes),
+        ];
+        let absurd = counts.into_iter().find(|(_, count)| *count > COUNT_MAX);
+        absurd.map_or(Ok(()), |(name, count)| Err(wording::absurd_summary(name, count)))
+    }
+
     /// Reads a trace to its end; the caller, who knows the file, adds its digest and notes. Pauses are
     /// limited to `idle_max`.
     ///
@@ -414,7 +433,8 @@ impl TraceSummary {
 
     /// I/Os that a replay runs.
     pub fn replayed_ios(&self, reads_only: bool) -> u64 {
-        if reads_only { self.reads } else { self.reads + self.writes + self.trims + self.flushes }
+        let others = [self.writes, self.trims, self.flushes].into_iter().filter(|_| !reads_only);
+        others.fold(self.reads, u64::saturating_add)
     }
 
     /// Pauses left in a replay of this mode.
@@ -424,7 +444,7 @@ impl TraceSummary {
 
     /// Whether it changes data on the drive.
     pub fn changes(&self) -> bool {
-        self.writes + self.trims > 0
+        self.writes > 0 || self.trims > 0
     }
 
     fn trace_totals(&self, reads_only: bool, speed: Option<f64>) -> TraceTotals {

@@ -28,6 +28,12 @@ pub(super) const WAITING_AXIS: &str = "waiting time";
 pub(super) const HERE_LINE: &str = "this drive";
 pub(super) const RECORDED_LINE: &str = "recorded";
 
+pub(super) fn absurd_summary(name: &str, count: u64) -> String {
+    format!(
+        "summary.{name} = {count} is more than any recording has; count the trace again by leaving the summary out"
+    )
+}
+
 pub(super) fn no_trace() -> String {
     "trace: name the file of a trace".into()
 }

@@ -232,6 +232,21 @@ fn a_dry_run_says_what_is_written_and_how_long_it_takes() {
     assert_eq!((dry_run.workloads.len(), dry_run.bytes_written), (1, 0));
 }
 
+#[test]
+fn a_summary_that_no_recording_comes_to_is_refused() {
+    let of = |count: u64| ReplayOptions {
+        summary: Some(TraceSummary { trims: count, longest_bytes: count, read_bytes: count, ..summary() }),
+        ..options()
+    };
+    let error = Replay::new(of(u64::MAX)).err().unwrap();
+    assert!(
+        error.starts_with("summary.trims = 18446744073709551615 is more than any recording has"),
+        "{error}"
+    );
+    let most = DryRun::plan(&replay(of(1 << 60)), &evidence(1 << 30, true)).unwrap();
+    assert!(most.bytes_written >= 1 << 30);
+}
+
 struct Listed(Vec<TraceIo>, [String; 3]);
 
 impl TraceSource for Listed {
