@@ -112,7 +112,7 @@ fn times_file() -> PathBuf {
     target().join("test-times.tsv")
 }
 
-/// Takes all steps, prints the time of each, and keeps them for [`print_times`].
+/// Takes all steps, prints the time of each, and keeps them for [`write_times`].
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let sh = Shell::new()?;
     sh.change_dir(root());

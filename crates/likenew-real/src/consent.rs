@@ -91,7 +91,7 @@ fn refusal(path: &Path, reason: &str) -> LabError {
 /// A drive or file by its stable name, and the names of everything on it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// The serial number, or its substitute (see [`crate::identify::StableId`]).
+    /// The serial number, or its substitute (see `crate::identify::StableId`).
     pub id: String,
     /// What may be destroyed: names of file systems, partition tables and the like.
     pub destroy: Vec<String>,

@@ -382,7 +382,7 @@ impl TranslationLayer for CompressingMap {
     }
 }
 
-/// How a [`CompressingMap`](CompressingMap) is laid out and when it garbage-collects.
+/// How a [`CompressingMap`] is laid out and when it garbage-collects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompressingParameters {
     /// The flash, parity included.
