@@ -3,11 +3,14 @@
 
 use std::cell::Cell;
 
+use elsa::FrozenVec;
+
 use crate::io::Op;
 use crate::probe::{Observation, Probe, ProbeResult};
-use crate::procedure::{Evidence, Procedure, Step};
+use crate::procedure::{Assume, Evidence, PastStep, Place, Procedure, Step, Steps};
 use crate::segment::{Segment, SegmentRecorder, Stop};
 use crate::tally::Tally;
+use crate::target::Geometry;
 use crate::trace::{ReplaySpec, TraceTotals};
 use crate::units::Nanos;
 use crate::wording;
@@ -53,8 +56,8 @@ const ACCESS_ROTATING_NS: f64 = 12e6;
 const GAIN_PER_DOUBLING: f64 = 0.3;
 
 impl DryRun {
-    /// Plans of more workloads than this count as endless. A procedure may go through all segments each time
-    /// it is asked, so twice as many take four times as long.
+    /// Plans of more workloads than this count as endless. A procedure that finds its steps in the evidence goes through all
+    /// segments each time it is asked, so twice as many take four times as long.
     pub const WORKLOADS_MAX: usize = 20_000;
 
     /// Runs what is left of a plan after `evidence`, without a drive.
@@ -87,28 +90,24 @@ impl DryRun {
         let mut evidence = evidence.clone();
         let (first, first_sight, before) =
             (evidence.segments.len(), evidence.observations.len(), evidence.steps());
-        let rotates = evidence.identity.rotates();
         let mut is_finite = false;
-        while evidence.steps() - before < Self::WORKLOADS_MAX {
-            match procedure.next(&evidence)? {
-                Step::Run(workload) => {
+        while !is_finite && evidence.steps() - before < Self::WORKLOADS_MAX {
+            let left = Self::WORKLOADS_MAX - (evidence.steps() - before);
+            let assumptions = Assumptions::new(&evidence, left, times_as_long);
+            let mut steps = Steps::planning(&evidence, Some(&assumptions));
+            procedure.run(&mut steps)?;
+            if let Some(step) = steps.next.take() {
+                if let Step::Run(workload) = &step {
                     workload.check(&evidence.geometry)?;
-                    let started_at = evidence.segments.last().map_or(Nanos::ZERO, |segment| segment.ended_at);
-                    evidence.segments.push(assumed_segment(
-                        &workload,
-                        started_at,
-                        rotates,
-                        times_as_long(&workload),
-                    ));
                 }
-                Step::Probe(probe) => {
-                    evidence.observations.push(unknown_observation(probe, evidence.segments.len()))
-                }
-                Step::Done => {
-                    is_finite = true;
-                    break;
-                }
+                // What finds its steps in the evidence asks for one at a time.
+                assumptions.assume(&step, steps.place(), steps.now());
             }
+            let (segments, observations) =
+                (assumptions.segments.into_vec(), assumptions.observations.into_vec());
+            is_finite = segments.is_empty() && observations.is_empty();
+            evidence.segments.extend(segments.into_iter().map(|segment| *segment));
+            evidence.observations.extend(observations.into_iter().map(|observation| *observation));
         }
         let planned_steps: Vec<Step> =
             history(&evidence.segments[first..], &evidence.observations[first_sight..], first).collect();
@@ -142,6 +141,48 @@ impl DryRun {
     /// How much would be done: workloads and probes.
     pub fn steps(&self) -> usize {
         self.workloads.len() + self.probes.len()
+    }
+}
+
+/// The results of steps that are not done, on a drive with a given multiple of the assumed one's times.
+struct Assumptions<'a> {
+    geometry: &'a Geometry,
+    rotates: bool,
+    times_as_long: &'a dyn Fn(&Workload) -> f64,
+    /// How many steps more are assumed.
+    left: Cell<usize>,
+    segments: FrozenVec<Box<Segment>>,
+    observations: FrozenVec<Box<Observation>>,
+}
+
+impl<'a> Assumptions<'a> {
+    fn new(evidence: &'a Evidence, left: usize, times_as_long: &'a dyn Fn(&Workload) -> f64) -> Self {
+        Self {
+            geometry: &evidence.geometry,
+            rotates: evidence.identity.rotates(),
+            times_as_long,
+            left: Cell::new(left),
+            segments: FrozenVec::new(),
+            observations: FrozenVec::new(),
+        }
+    }
+}
+
+impl Assume for Assumptions<'_> {
+    fn assume(&self, step: &Step, place: Place, now: Nanos) -> Option<PastStep<'_>> {
+        self.left.set(self.left.get().checked_sub(1)?);
+        Some(match step {
+            Step::Run(workload) => {
+                workload.check(self.geometry).ok()?;
+                let segment = assumed_segment(workload, now, self.rotates, (self.times_as_long)(workload));
+                PastStep::Segment(self.segments.push_get(Box::new(segment)))
+            }
+            Step::Probe(probe) => {
+                let observation = unknown_observation(probe.clone(), place.segments);
+                PastStep::Observation(self.observations.push_get(Box::new(observation)))
+            }
+            Step::Done => return None,
+        })
     }
 }
 
@@ -344,8 +385,8 @@ mod tests {
     use crate::drive::{Identity, Kind};
     use crate::findings::Findings;
     use crate::probe::ReadBack;
-    use crate::procedure::{Descriptor, Ended, Layout, PastStep, Plan, Steps};
-    use crate::target::{Clock, Geometry};
+    use crate::procedure::{Descriptor, Ended, Layout, Plan};
+    use crate::target::Clock;
     use crate::workload::Until;
 
     /// Runs one workload again and again until it has written enough.
@@ -534,6 +575,75 @@ mod tests {
         assert_eq!(plan(Until::elapsed(Nanos::from_secs(1))).bytes_written_max, None);
         let reads = again("read", Until::bytes(1 << 20), 0);
         assert_eq!(DryRun::plan(&reads, &evidence()).unwrap().bytes_written_max, Some(0));
+    }
+
+    /// Counts how often it is followed, and whether each step has the number of its place as its seed; where it `finds` its steps by
+    /// itself, it runs one each time.
+    struct Followed {
+        steps: usize,
+        finds: bool,
+        times: Cell<usize>,
+    }
+
+    impl Procedure for Followed {
+        fn descriptor(&self) -> &'static Descriptor {
+            &DESCRIPTOR
+        }
+
+        fn layout(&self) -> Layout {
+            Layout { files: 1, file_bytes: 1 }
+        }
+
+        fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
+            self.times.set(self.times.get() + 1);
+            let rest = || Workload::new("rest", Until::elapsed(Nanos::from_secs(1)), Vec::new());
+            if self.finds {
+                steps.probe(|| Probe::Facts).map_err(|_| "the probe is assumed")?;
+                steps.skip_done();
+                if steps.evidence().segments.len() < self.steps {
+                    assert!(steps.run_seeded(rest).is_err());
+                }
+                return Ok(Findings::default());
+            }
+            for index in 0..self.steps {
+                assert_eq!(steps.place().segments, index);
+                let Ok(segment) = steps.run_seeded(rest) else { break };
+                assert_eq!(segment.workload.seed, steps.evidence().plan.seed_of(index));
+                let past = steps.since(Place { segments: index / 2, observations: 0 }).segments;
+                assert_eq!(
+                    (past.len(), past.last().unwrap().ended_at),
+                    (index + 1 - index / 2, segment.ended_at)
+                );
+            }
+            Ok(Findings::default())
+        }
+    }
+
+    #[test]
+    fn a_procedure_that_goes_by_what_its_steps_return_is_followed_once() {
+        for (steps, done) in [(300, 0), (300, 7)] {
+            let procedure = Followed { steps, finds: false, times: Cell::new(0) };
+            let mut evidence = evidence();
+            let all = DryRun::plan(&procedure, &evidence).unwrap();
+            evidence.segments.extend(all.workloads.into_iter().take(done).enumerate().map(
+                |(index, workload)| assumed_segment(&workload, Nanos::from_secs(index as u64), false, 1.0),
+            ));
+            procedure.times.set(0);
+            let dry_run = DryRun::with_rates(&procedure, &evidence, &|_| 1.0).unwrap();
+            assert_eq!(
+                (dry_run.steps(), dry_run.elapsed),
+                (steps - done, Nanos::from_secs((steps - done) as u64))
+            );
+            // Once to assume its steps, and once to see that it has no more.
+            assert_eq!((dry_run.is_finite, procedure.times.get()), (true, 2));
+        }
+    }
+
+    #[test]
+    fn a_procedure_that_finds_its_steps_in_the_evidence_has_those_that_were_assumed_there() {
+        let procedure = Followed { steps: 5, finds: true, times: Cell::new(0) };
+        let dry_run = DryRun::with_rates(&procedure, &evidence(), &|_| 1.0).unwrap();
+        assert_eq!((dry_run.workloads.len(), dry_run.probes.len(), dry_run.is_finite), (5, 1, true));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::findings::Findings;
 use crate::probe::{Observation, Probe, ProbeResult};
 use crate::segment::Segment;
 use crate::target::Geometry;
+use crate::units::Nanos;
 use crate::wording;
 use crate::workload::Workload;
 
@@ -99,11 +100,6 @@ impl Evidence {
         self.segments.len() + self.observations.len()
     }
 
-    /// All that was done.
-    pub fn past(&self) -> PastSteps<'_> {
-        PastSteps { segments: &self.segments, observations: &self.observations }
-    }
-
     /// Everything that was done, oldest first.
     pub fn history(&self) -> impl Iterator<Item = PastStep<'_>> {
         history(&self.segments, &self.observations)
@@ -130,48 +126,75 @@ pub fn history<'a>(
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ended;
 
-/// All segments and observations of a part of a run.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PastSteps<'a> {
-    /// Oldest first.
-    pub segments: &'a [Segment],
-    /// Oldest first.
-    pub observations: &'a [Observation],
+/// How much of a run was done at some moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Workloads.
+    pub segments: usize,
+    /// Probes.
+    pub observations: usize,
 }
 
-impl<'a> PastSteps<'a> {
-    /// What was done after an earlier part, which begins where this one does.
-    #[must_use]
-    pub fn since(self, earlier: PastSteps<'_>) -> Self {
-        Self {
-            segments: &self.segments[earlier.segments.len()..],
-            observations: &self.observations[earlier.observations.len()..],
-        }
-    }
+/// All segments and observations of a part of a run.
+#[derive(Clone, Debug, Default)]
+pub struct PastSteps<'a> {
+    /// Oldest first.
+    pub segments: Vec<&'a Segment>,
+    /// Oldest first.
+    pub observations: Vec<&'a Observation>,
+}
+
+/// Makes up what was not done, in a dry run.
+pub(crate) trait Assume {
+    /// The result of a step that comes after so much, at this time of the drive; nothing where the dry run ends.
+    fn assume(&self, step: &Step, place: Place, now: Nanos) -> Option<PastStep<'_>>;
 }
 
 /// What a procedure runs its workloads and probes with.
 ///
 /// It is followed from its beginning each time it is asked: what was done before comes back at once, and the first step that was
-/// not ends it. So a procedure has no state, can be resumed, and is judged from what is recorded. Steps are made by closures, as
-/// most of them were done before.
+/// not ends it; a dry run assumes what it would have shown, and goes on. So a procedure has no state, can be resumed, and is judged
+/// from what is recorded. Steps are made by closures, as most of them were done before.
 pub struct Steps<'a> {
     evidence: &'a Evidence,
     segments: std::slice::Iter<'a, Segment>,
     observations: std::slice::Iter<'a, Observation>,
-    /// The first step that was not done.
-    next: Option<Step>,
+    /// The first step that was not done, nor assumed.
+    pub(crate) next: Option<Step>,
     /// Whether only the next step is asked for.
     is_planning: bool,
+    assume: Option<&'a dyn Assume>,
+    /// What was assumed, after all that was recorded.
+    assumed: PastSteps<'a>,
+    /// Whether what follows depends on evidence that lacks what was assumed.
+    is_behind: bool,
 }
 
 impl<'a> Steps<'a> {
-    fn new(evidence: &'a Evidence, is_planning: bool) -> Self {
-        let (segments, observations) = (evidence.segments.iter(), evidence.observations.iter());
-        Self { evidence, segments, observations, next: None, is_planning }
+    fn new(evidence: &'a Evidence, is_planning: bool, assume: Option<&'a dyn Assume>) -> Self {
+        Self {
+            evidence,
+            segments: evidence.segments.iter(),
+            observations: evidence.observations.iter(),
+            next: None,
+            is_planning,
+            assume,
+            assumed: PastSteps::default(),
+            is_behind: false,
+        }
     }
 
-    /// The plan, the drive, and everything that was measured.
+    /// Follows a procedure to the first step that was not done, and further where `assume` knows how.
+    pub(crate) fn planning(evidence: &'a Evidence, assume: Option<&'a dyn Assume>) -> Self {
+        Self::new(evidence, true, assume)
+    }
+
+    /// Follows a procedure as far as it was recorded.
+    pub fn recorded(evidence: &'a Evidence) -> Self {
+        Self::new(evidence, false, None)
+    }
+
+    /// The plan, the drive, and everything that was measured. What a dry run assumes is in [`Self::since`] alone.
     pub fn evidence(&self) -> &'a Evidence {
         self.evidence
     }
@@ -181,29 +204,51 @@ impl<'a> Steps<'a> {
         self.is_planning
     }
 
-    /// Follows a procedure as far as it was recorded.
-    pub fn recorded(evidence: &'a Evidence) -> Self {
-        Self::new(evidence, false)
+    /// Whether the latest step was assumed, in a dry run.
+    pub fn is_assumed(&self) -> bool {
+        !self.assumed.segments.is_empty() || !self.assumed.observations.is_empty()
     }
 
-    /// What was done before the step that comes next.
-    pub fn past(&self) -> PastSteps<'a> {
+    /// How much was done before the step that comes next.
+    pub fn place(&self) -> Place {
         let Evidence { segments, observations, .. } = self.evidence;
-        PastSteps {
-            segments: &segments[..segments.len() - self.segments.len()],
-            observations: &observations[..observations.len() - self.observations.len()],
+        Place {
+            segments: segments.len() - self.segments.len() + self.assumed.segments.len(),
+            observations: observations.len() - self.observations.len() + self.assumed.observations.len(),
         }
+    }
+
+    /// What was done between an earlier moment and the step that comes next.
+    pub fn since(&self, earlier: Place) -> PastSteps<'a> {
+        let Evidence { segments, observations, .. } = self.evidence;
+        let segments = segments[..segments.len() - self.segments.len()].iter();
+        let observations = observations[..observations.len() - self.observations.len()].iter();
+        let (assumed_segments, assumed_observations) = (&self.assumed.segments, &self.assumed.observations);
+        PastSteps {
+            segments: segments.chain(assumed_segments.iter().copied()).skip(earlier.segments).collect(),
+            observations: observations
+                .chain(assumed_observations.iter().copied())
+                .skip(earlier.observations)
+                .collect(),
+        }
+    }
+
+    /// The time of the drive after the latest workload.
+    pub(crate) fn now(&self) -> Nanos {
+        let last = self.assumed.segments.last().copied().or(self.evidence.segments.last());
+        last.map_or(Nanos::ZERO, |segment| segment.ended_at)
     }
 
     /// Seed of the workload that comes after so many others.
     pub fn seed(&self, ahead: usize) -> u64 {
-        self.evidence.plan.seed_of(self.past().segments.len() + ahead)
+        self.evidence.plan.seed_of(self.place().segments + ahead)
     }
 
-    /// Passes over everything that was done, for a procedure whose parts take turns and find what they did by themselves: what it
-    /// runs then is new.
+    /// Passes over everything that was done, for a procedure whose parts take turns and find what they did by themselves, in the
+    /// evidence: what it runs then is new.
     pub fn skip_done(&mut self) {
-        (self.segments, self.observations) = ([].iter(), [].iter());
+        self.is_behind = self.is_assumed();
+        (self.segments, self.observations, self.assume) = ([].iter(), [].iter(), None);
     }
 
     /// Runs a workload. What was stopped or failed comes back as well; nothing follows it.
@@ -211,7 +256,13 @@ impl<'a> Steps<'a> {
     /// # Errors
     /// Nothing more is measured.
     pub fn run(&mut self, workload: impl FnOnce() -> Workload) -> Result<&'a Segment, Ended> {
-        let Some(segment) = self.segments.next() else { return Err(self.end(|| Step::Run(workload()))) };
+        let Some(segment) = self.segments.next() else {
+            let PastStep::Segment(segment) = self.beyond_record(|| Step::Run(workload()))? else {
+                unreachable!("a workload is assumed as a segment")
+            };
+            self.assumed.segments.push(segment);
+            return Ok(segment);
+        };
         let is_this = !self.compares(self.segments.len()) || segment.workload.name == workload().name;
         if is_this { Ok(segment) } else { Err(Ended) }
     }
@@ -231,7 +282,11 @@ impl<'a> Steps<'a> {
     /// Nothing more is measured.
     pub fn probe(&mut self, probe: impl FnOnce() -> Probe) -> Result<&'a ProbeResult, Ended> {
         let Some(observation) = self.observations.next() else {
-            return Err(self.end(|| Step::Probe(probe())));
+            let PastStep::Observation(observation) = self.beyond_record(|| Step::Probe(probe()))? else {
+                unreachable!("a probe is assumed as an observation")
+            };
+            self.assumed.observations.push(observation);
+            return Ok(&observation.result);
         };
         let is_this = !self.compares(self.observations.len()) || observation.probe.name() == probe().name();
         if is_this { Ok(&observation.result) } else { Err(Ended) }
@@ -260,9 +315,17 @@ impl<'a> Steps<'a> {
         if self.is_planning { Findings::default() } else { findings(self.evidence) }
     }
 
-    fn end(&mut self, step: impl FnOnce() -> Step) -> Ended {
-        self.next.get_or_insert_with(step);
-        Ended
+    /// A step that was not done: assumed in a dry run; otherwise it is the next one, and ends what is followed.
+    fn beyond_record(&mut self, step: impl FnOnce() -> Step) -> Result<PastStep<'a>, Ended> {
+        if self.next.is_some() || self.is_behind {
+            return Err(Ended);
+        }
+        let step = step();
+        let assumed = self.assume.and_then(|assume| assume.assume(&step, self.place(), self.now()));
+        assumed.ok_or_else(|| {
+            self.next = Some(step);
+            Ended
+        })
     }
 }
 
@@ -303,14 +366,14 @@ pub trait Procedure {
     /// # Errors
     /// A sentence, when the plan does not fit this drive.
     fn next(&self, evidence: &Evidence) -> Result<Step, String> {
-        let mut steps = Steps::new(evidence, true);
+        let mut steps = Steps::planning(evidence, None);
         self.run(&mut steps)?;
         Ok(steps.next.unwrap_or(Step::Done))
     }
 
     /// What the evidence says, as [`Self::run`] concludes; it may be incomplete.
     fn judge(&self, evidence: &Evidence) -> Findings {
-        self.run(&mut Steps::new(evidence, false)).unwrap_or_else(|reason| Findings {
+        self.run(&mut Steps::recorded(evidence)).unwrap_or_else(|reason| Findings {
             summary: wording::nothing_measured(&reason),
             ..Findings::default()
         })

@@ -14,8 +14,9 @@ const NAMED_MAX: usize = 3;
 
 /// Failed I/Os, and failed jobs of another program. Only errors of the medium are problems of the drive: a
 /// full file system, or an unplugged drive, says nothing of its health.
-pub fn refusals(segments: &[Segment]) -> Vec<Answer> {
-    let failures = segments.iter().filter_map(|segment| match segment.stop {
+pub fn refusals<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> Vec<Answer> {
+    let segments = segments.into_iter();
+    let failures = segments.clone().filter_map(|segment| match segment.stop {
         Stop::JobFailed { errno } => failed_job(segment, errno),
         _ => None,
     });
@@ -56,10 +57,10 @@ fn failed_job(segment: &Segment, errno: i32) -> Option<Answer> {
     Outcome::Error(errno).is_about_the_medium().then(|| wording::job_met_medium_error(job, errno))
 }
 
-fn failed_ios(segments: &[Segment]) -> Option<Answer> {
-    let counted = segments.iter().filter(|segment| !matches!(segment.stop, Stop::JobFailed { .. }));
+fn failed_ios<'a>(segments: impl Iterator<Item = &'a Segment> + Clone) -> Option<Answer> {
+    let counted = segments.clone().filter(|segment| !matches!(segment.stop, Stop::JobFailed { .. }));
     let errors: u64 = counted.map(Segment::errors).sum();
-    let samples = || segments.iter().flat_map(|segment| &segment.refused_ios);
+    let samples = || segments.clone().flat_map(|segment| &segment.refused_ios);
     if let Some(first) = samples().find(|sample| sample.outcome.is_about_the_medium()) {
         return Some(wording::drive_failed_ios(errors, first.into()));
     }

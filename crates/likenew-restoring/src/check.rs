@@ -16,7 +16,7 @@ use likenew_core::drive::Kind;
 use likenew_core::facts::{Facts, FactsDelta};
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, PastSteps, Procedure, Step, Steps};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Place, Procedure, Step, Steps};
 use likenew_diagnosis::{
     Case, Diagnosis, EvidenceItem, Indicator, Measured, Measurements, Reference, Site, diagnose,
 };
@@ -80,7 +80,7 @@ impl Check {
     pub(crate) fn follow<'a>(
         &self,
         steps: &mut Steps<'a>,
-        before: PastSteps<'a>,
+        before: Place,
     ) -> (CheckResults<'a>, Result<(), Ended>) {
         Experiment::follow(&self.options, steps, before, self.is_of_repair)
     }
@@ -102,7 +102,7 @@ impl Check {
 
     /// The outcome of every piece of evidence, for fitting weights.
     pub fn evidence_items(&self, evidence: &Evidence) -> Vec<(&'static str, EvidenceItem)> {
-        let (results, _) = self.follow(&mut Steps::recorded(evidence), PastSteps::default());
+        let (results, _) = self.follow(&mut Steps::recorded(evidence), Place::default());
         likenew_diagnosis::evidence(&self.diagnose(results).case())
     }
 }
@@ -124,7 +124,7 @@ impl Procedure for Check {
     }
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
-        let (results, _ended) = self.follow(steps, PastSteps::default());
+        let (results, _ended) = self.follow(steps, Place::default());
         Ok(steps.conclude(|_| self.diagnose(results).findings()))
     }
 }
@@ -265,7 +265,7 @@ impl<'a> DiagnosedCheck<'a> {
     }
 
     fn answers<'b>(&'b self, case: &'b Case<'_>) -> Answers<'b> {
-        let CheckResults { evidence, past, .. } = self.results;
+        let CheckResults { evidence, ref past, .. } = self.results;
         let old = past.observations.iter().find_map(|observation| {
             match (&observation.probe, &observation.result) {
                 (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
@@ -293,14 +293,15 @@ impl<'a> DiagnosedCheck<'a> {
         {
             return crate::facts::judge_without_speed(facts);
         }
-        let CheckResults { evidence, past, .. } = self.results;
+        let CheckResults { evidence, ref past, .. } = self.results;
+        let segments = || past.segments.iter().copied();
         let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
         let mut findings = self.answers(&case).findings();
-        if has_failed(past.segments) && !findings.found_problem() {
+        if has_failed(segments()) && !findings.found_problem() {
             // Failed I/Os become the summary; beside them, speeds are no news.
             findings.summary.clear();
         }
-        add_failed_ios(evidence, past.segments, &mut findings);
+        add_failed_ios(evidence, segments(), &mut findings);
         tables::put(&case, diagnosis, &mut findings);
         tables::put_shares(&case, options.files.as_ref(), self.has_given_speeds(), &mut findings);
         add_table(&mut findings, "commits", self.results.commits.iter().map(Commits::row));
@@ -314,7 +315,7 @@ impl<'a> DiagnosedCheck<'a> {
             findings.answers.extend(beside);
         }
         if let Some(upgrade) = &options.upgrade {
-            upgrade.judge(past.segments, answers::first_fix(diagnosis), &mut findings);
+            upgrade.judge(&past.segments, answers::first_fix(diagnosis), &mut findings);
             let reads = case.measurements.metric(Metric::SequentialRead);
             let capacity = case.drive().and_then(|drive| drive.identity.capacity_bytes.get());
             let classes = kin::classes_to_buy(capacity.unwrap_or(evidence.geometry.capacity));

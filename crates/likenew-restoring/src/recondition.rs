@@ -14,7 +14,7 @@ use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Loss, Overvie
 use likenew_core::fix::{ActionKind, Fix};
 use likenew_core::io::Op;
 use likenew_core::probe::Probe;
-use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, PastSteps, Procedure, Step, Steps};
+use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Place, Procedure, Step, Steps};
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{
     Diagnosis, FoundCause, Kind, Measurements, Metric, Overall, Possibility, causes_fixed_by, cost,
@@ -85,7 +85,7 @@ impl Recondition {
 
     /// Checks and steps in turn, until no step can help.
     fn follow<'a, 'b: 'a>(&'a self, steps: &mut Steps<'b>, history: &mut History<'a>) -> Result<(), Ended> {
-        let mut before = steps.past();
+        let mut before = steps.place();
         steps.probe_or_skip(Probe::Feasibility)?;
         if self.options.dry_run {
             steps.probe(|| Probe::Facts)?;
@@ -98,9 +98,9 @@ impl Recondition {
             }
             end?;
             loop {
-                let context = self.context(steps.evidence(), steps.past(), &history.checks);
+                let context = self.context(steps, &history.checks);
                 let Some(name) = self.choose(&context, history) else { return Ok(()) };
-                let mut attempt = Attempt::new(name, context, history.checks.len(), steps.past());
+                let mut attempt = Attempt::new(name, context, history.checks.len(), steps.place());
                 let end = attempt.run(implementation(name), steps);
                 let (is_begun, has_run) = (attempt.is_begun(), attempt.has_run());
                 history.attempts.extend(is_begun.then_some(attempt));
@@ -112,22 +112,18 @@ impl Recondition {
                     break;
                 }
             }
-            before = steps.past();
+            before = steps.place();
         }
     }
 
     /// What steps know after these checks.
-    fn context<'a>(
-        &'a self,
-        evidence: &'a Evidence,
-        past: PastSteps<'a>,
-        checks: &[DiagnosedCheck<'_>],
-    ) -> StepContext<'a> {
+    fn context<'a>(&'a self, steps: &Steps<'a>, checks: &[DiagnosedCheck<'_>]) -> StepContext<'a> {
+        let past = steps.since(Place::default());
         let latest = || past.observations.iter().rev().map(|observation| &observation.result);
         let check = checks.last();
         StepContext {
             options: &self.options,
-            evidence,
+            evidence: steps.evidence(),
             facts: latest().find_map(|result| result.facts()),
             feasibility: latest().find_map(|result| result.feasibility()),
             fresh_bytes_per_s: check.and_then(|check| check.results.fresh_data()),
@@ -291,13 +287,13 @@ impl Procedure for Recondition {
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let mut history = History::default();
         let _ended = self.follow(steps, &mut history);
-        Ok(steps.conclude(|evidence| self.findings(evidence, history)))
+        Ok(steps.conclude(|_| self.findings(steps, history)))
     }
 }
 
 impl Recondition {
-    fn findings<'a>(&'a self, evidence: &'a Evidence, mut history: History<'a>) -> Findings {
-        let context = self.context(evidence, evidence.past(), &history.checks);
+    fn findings<'a>(&'a self, steps: &Steps<'a>, mut history: History<'a>) -> Findings {
+        let context = self.context(steps, &history.checks);
         for attempt in &mut history.attempts {
             // What the drive says of itself at the end holds for all steps.
             (attempt.context.facts, attempt.context.feasibility) = (context.facts, context.feasibility);

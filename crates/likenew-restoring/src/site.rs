@@ -112,12 +112,16 @@ pub(crate) fn add_series(findings: &mut Findings, name: &str, mut series: Series
 }
 
 /// Whether the drive failed I/Os, which then head the report.
-pub(crate) fn has_failed(segments: &[Segment]) -> bool {
+pub(crate) fn has_failed<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> bool {
     refusals(segments).iter().any(|answer| answer.standing == Standing::Problem)
 }
 
 /// Adds the answers about failed I/Os. Nothing more is tested on a failing drive.
-pub(crate) fn add_failed_ios(evidence: &Evidence, segments: &[Segment], findings: &mut Findings) {
+pub(crate) fn add_failed_ios<'a>(
+    evidence: &Evidence,
+    segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>,
+    findings: &mut Findings,
+) {
     findings.answers.extend(refusals(segments));
     spare_failing_drive(&mut findings.answers, evidence);
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use likenew_core::drive::Kind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Ended, Evidence, PastSteps, Steps};
+use likenew_core::procedure::{Ended, Evidence, PastSteps, Place, Steps};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::stamp::Stamp;
@@ -131,7 +131,7 @@ pub(super) struct Experiment<'a, 's> {
     options: &'s CheckOptions,
     steps: &'s mut Steps<'a>,
     /// What was done before it.
-    before: PastSteps<'a>,
+    before: Place,
     /// Whether it comes before a repair or after one.
     is_of_repair: bool,
     /// The time of writes that continue, which take none from what follows.
@@ -177,7 +177,7 @@ impl<'a, 's> Experiment<'a, 's> {
     pub(super) fn follow(
         options: &'s CheckOptions,
         steps: &'s mut Steps<'a>,
-        before: PastSteps<'a>,
+        before: Place,
         is_of_repair: bool,
     ) -> (CheckResults<'a>, Result<(), Ended>) {
         let results = CheckResults::new(steps.evidence());
@@ -500,7 +500,7 @@ impl<'a, 's> Experiment<'a, 's> {
 
     /// Runs a workload, with a seed of its place in the check.
     fn run(&mut self, name: impl Into<String>, workload: Workload) -> Result<&'a Segment, Ended> {
-        let seed = self.steps.evidence().plan.seed_of(self.past().segments.len());
+        let seed = self.steps.evidence().plan.seed_of(self.steps.place().segments - self.before.segments);
         self.steps.run(|| Workload { name: name.into(), seed, ..workload })
     }
 
@@ -522,7 +522,7 @@ impl<'a, 's> Experiment<'a, 's> {
     }
 
     fn past(&self) -> PastSteps<'a> {
-        self.steps.past().since(self.before)
+        self.steps.since(self.before)
     }
 
     /// From its access time; true while that is unknown.

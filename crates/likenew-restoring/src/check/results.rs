@@ -158,18 +158,18 @@ impl<'a> CheckResults<'a> {
     }
 
     /// All but those at its end.
-    fn segments(&self) -> &'a [Segment] {
+    fn segments(&self) -> &[&'a Segment] {
         &self.past.segments[..self.past.segments.len() - self.at_end]
     }
 
     /// All that measured something.
     fn usable_segments(&self) -> impl Iterator<Item = &'a Segment> {
-        self.segments().iter().filter_map(sound)
+        self.segments().iter().copied().filter_map(sound)
     }
 
     /// Whether nothing is done, and nobody knows what would be found.
     pub(crate) fn is_dry_run(&self) -> bool {
-        self.past.segments.iter().any(Segment::is_dry_run)
+        self.past.segments.iter().any(|segment| segment.is_dry_run())
     }
 
     /// All metrics and indicators.
@@ -221,7 +221,7 @@ impl<'a> CheckResults<'a> {
             background_share: self.background_share(),
             counted_over_read: self.counted_ratio(),
             kernel_processors: self.kernel_processors(),
-            errors: self.segments().iter().map(Segment::errors).sum(),
+            errors: self.segments().iter().map(|segment| segment.errors()).sum(),
             wrong_sectors: self.wrong_sectors(),
         }
     }
@@ -258,7 +258,7 @@ impl<'a> CheckResults<'a> {
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
     /// known to drop it.
     fn received_trim(&self) -> bool {
-        let observations = self.past.observations;
+        let observations = &self.past.observations;
         let is_sent = observations.iter().any(
             |observation| matches!(&observation.result, ProbeResult::Released(sent) if sent.refusal.is_none() && sent.bytes > 0),
         );
@@ -397,7 +397,7 @@ impl<'a> CheckResults<'a> {
             let is_unwritten = self.ran.unwritten_reads.is_some_and(|reads| std::ptr::eq(reads, segment));
             sectors(if is_unwritten { damage.wrapped_bytes } else { damage.bytes() })
         };
-        self.segments().iter().map(of).sum()
+        self.segments().iter().copied().map(of).sum()
     }
 
     /// Before any drop, and with the flush if memory took the first writes.
@@ -783,7 +783,7 @@ mod tests {
 
     fn results(evidence: &Evidence) -> CheckResults<'_> {
         let mut results = CheckResults::new(evidence);
-        results.past.segments = &evidence.segments;
+        results.past.segments = evidence.segments.iter().collect();
         results
     }
 

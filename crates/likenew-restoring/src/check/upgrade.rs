@@ -121,7 +121,7 @@ impl UpgradeOptions {
 
     /// The answer; with a mix, from its replay on this drive. `fix` is what would fix this drive, if that was
     /// found.
-    pub(super) fn judge(&self, segments: &[Segment], fix: Option<&str>, findings: &mut Findings) {
+    pub(super) fn judge(&self, segments: &[&Segment], fix: Option<&str>, findings: &mut Findings) {
         let mut options = self.clone();
         if let Some(mix) = &self.mix {
             let (name, waits) = (DriveOption::THIS_DRIVE.to_owned(), mix.waits(segments));
@@ -584,7 +584,7 @@ impl MixOption {
 
     /// The waiting for the whole mix, extrapolated from the part that was replayed; `None` until that is
     /// complete.
-    pub fn waits(&self, segments: &[Segment]) -> Option<Waits> {
+    pub fn waits(&self, segments: &[&Segment]) -> Option<Waits> {
         let all = self.all().ok()?;
         let mut sum = Waits::default();
         let mut latencies = likenew_core::tally::Latencies::default();
@@ -595,7 +595,7 @@ impl MixOption {
                 let rest = segment.workload.name.strip_prefix(&name);
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", depth "))
             };
-            let played: Vec<&Segment> = segments.iter().filter(of).collect();
+            let played: Vec<&Segment> = segments.iter().copied().filter(of).collect();
             if played.is_empty() {
                 return None;
             }

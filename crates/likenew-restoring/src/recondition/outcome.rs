@@ -326,7 +326,7 @@ pub(super) fn not_run_reason(
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::procedure::{Evidence, PastSteps};
+    use likenew_core::procedure::{Evidence, Place};
     use likenew_diagnosis::{Measured, Metric};
 
     use super::super::comparison::Goal;
@@ -347,7 +347,7 @@ mod tests {
             slow_writes: SlowWrites::None,
             trial: Trial::Unknown,
         };
-        Attempt::new(name, context, 1, PastSteps::default())
+        Attempt::new(name, context, 1, Place::default())
     }
 
     /// A change from 10 per second by this ratio, whatever the metric.

@@ -227,8 +227,7 @@ impl ReconditionStep for Rewrite {
             attempt.rewrite_end = Some(RewriteEnd::Unfinished);
             let goal = context.sustained_goal_bytes_per_s.or_else(|| context.rewritten_bytes_per_s());
             let shows_gain = context.slow_writes != SlowWrites::SmallOnly;
-            let (is_dry_run, passes) = (context.is_dry_run(), &mut attempt.passes);
-            let mut walk = Walk { steps, settings, is_dry_run, goal, shows_gain, passes };
+            let mut walk = Walk { steps, settings, goal, shows_gain, passes: &mut attempt.passes };
             attempt.rewrite_end = Some(match walk.passes(&spans(&context.in_use())) {
                 Ok(end) => end,
                 Err(Break::Ended(ended)) => return Err(ended),
@@ -299,7 +298,6 @@ impl From<Ended> for Break {
 struct Walk<'a, 'b, 'c> {
     steps: &'b mut Steps<'a>,
     settings: RewriteSettings,
-    is_dry_run: bool,
     goal: Option<f64>,
     /// Whether the speed of rewriting shows what it gains. It does not where only small writes are slow: then everything is
     /// rewritten once.
@@ -386,7 +384,7 @@ impl Walk<'_, '_, '_> {
                     FixEnd::Complete | FixEnd::Stopped => Ok(report.write_speeds.bytes_per_s()),
                 }
             }
-            _ if self.is_dry_run => Ok(None),
+            _ if self.steps.is_assumed() => Ok(None),
             _ => Err(Break::Failed),
         }
     }

@@ -7,7 +7,7 @@ use likenew_core::facts::Facts;
 use likenew_core::fix::{Feasibility, Fix, FixEnd, FixReport, WriteSpeed};
 use likenew_core::io::Op;
 use likenew_core::probe::{Observation, Probe, ProbeResult};
-use likenew_core::procedure::{Ended, Evidence, PastSteps, Steps};
+use likenew_core::procedure::{Ended, Evidence, PastSteps, Place, Steps};
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -57,7 +57,7 @@ pub(super) struct Attempt<'a> {
     pub(super) context: StepContext<'a>,
     /// How many checks were before it.
     pub(super) checks: usize,
-    before: PastSteps<'a>,
+    before: Place,
     /// What it did.
     pub(super) past: PastSteps<'a>,
     /// Its passes, if it overwrites or rewrites.
@@ -68,12 +68,7 @@ pub(super) struct Attempt<'a> {
 
 impl<'a> Attempt<'a> {
     /// At the beginning of a step.
-    pub(super) fn new(
-        name: StepName,
-        context: StepContext<'a>,
-        checks: usize,
-        before: PastSteps<'a>,
-    ) -> Self {
+    pub(super) fn new(name: StepName, context: StepContext<'a>, checks: usize, before: Place) -> Self {
         let past = PastSteps::default();
         Self { name, context, checks, before, past, passes: Vec::new(), rewrite_end: None }
     }
@@ -85,7 +80,7 @@ impl<'a> Attempt<'a> {
         steps: &mut Steps<'b>,
     ) -> Result<(), Ended> {
         let end = step.run(self, steps);
-        self.past = steps.past().since(self.before);
+        self.past = steps.since(self.before);
         // What was rewritten in several passes may be zeros, which are not written.
         let is_rewriting = self.rewrite_end.is_some();
         self.passes.retain(|pass| pass.bytes > 0 || !is_rewriting);
@@ -103,7 +98,7 @@ impl<'a> Attempt<'a> {
 
     /// The same, unless its fix was refused.
     pub(super) fn idle_if_fixed(&self, steps: &mut Steps<'_>) -> Result<(), Ended> {
-        let done = steps.past().since(self.before).observations;
+        let done = steps.since(self.before).observations;
         if done.iter().any(|observation| observation.result.fix_report().is_some()) {
             self.idle(steps)?;
         }
@@ -147,7 +142,8 @@ impl<'a> Attempt<'a> {
             (_, ProbeResult::FixReport(report)) => report.bytes > 0 || report.bytes_written > 0,
             _ => false,
         };
-        self.past.segments.iter().any(has_written) || self.past.observations.iter().any(has_fixed)
+        self.past.segments.iter().copied().any(has_written)
+            || self.past.observations.iter().copied().any(has_fixed)
     }
 
     /// What ended it before its work was done, if not the user.
@@ -329,11 +325,6 @@ impl StepContext<'_> {
 
     pub(super) fn is_folder(&self) -> bool {
         self.evidence.identity.kind == Kind::Folder
-    }
-
-    /// Whether nothing is done, and nobody knows what would be found.
-    pub(super) fn is_dry_run(&self) -> bool {
-        self.evidence.segments.iter().any(Segment::is_dry_run)
     }
 
     pub(super) fn is_simulated(&self) -> bool {

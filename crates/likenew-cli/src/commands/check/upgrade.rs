@@ -85,7 +85,7 @@ fn on_mix(
         let evidence =
             run_nested(&spec, &alone, plan).with_context(|| wording::applications_on(&spec.text))?;
         let Some(evidence) = evidence else { return Ok(None) };
-        drives.push(drive(&spec, role, mix.waits(&evidence.segments)));
+        drives.push(drive(&spec, role, mix.waits(&evidence.segments.iter().collect::<Vec<_>>())));
     }
     Ok(Some(UpgradeOptions { recording: None, mix: Some(mix), drives }))
 }
