@@ -31,6 +31,9 @@ pub struct Application {
     /// The group it belongs to; `own` for those of a user.
     #[serde(default = "custom_name")]
     pub group: String,
+    /// Its row in the published table, which is its place in its group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row: Option<u32>,
     /// Who published it, and where.
     pub publication: String,
     /// I/Os in flight.
