@@ -834,6 +834,10 @@ pub(crate) fn no_io_in_trace(file: &str, events: &[String]) -> String {
     )
 }
 
+pub(crate) fn trace_format_help() -> String {
+    format!("Its format, if it is not recognized: {}", likenew_trace::format_names())
+}
+
 pub(crate) fn unknown_trace_ending(path: &Path) -> String {
     format!(
         "{}: unknown ending; use .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31",

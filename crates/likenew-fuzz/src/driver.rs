@@ -160,8 +160,7 @@ mod tests {
             assert!(number != u64::MAX, "the largest number");
             true
         };
-        let target =
-            Target { name: "numbers", seeds: vec![vec![b"12".to_vec()], vec![b"x".to_vec()]], check };
+        let target = Target::new("numbers", vec![vec![b"12".to_vec()], vec![b"x".to_vec()]], check);
         let outcome = fuzz(&target, 5000, 1);
         let message: Vec<&str> = outcome.failures.iter().map(|failure| failure.what.as_str()).collect();
         assert_eq!(message.len(), 2, "{message:?}");

@@ -21,9 +21,15 @@ pub type Input = Vec<Vec<u8>>;
 /// A parser, and what it accepts.
 pub struct Target {
     /// Its name in the table.
-    pub name: &'static str,
+    pub name: String,
     /// Inputs that it accepts.
     pub seeds: Vec<Input>,
     /// Parses an input and uses it as the program would; returns whether it was accepted.
-    pub check: fn(&[Vec<u8>]) -> bool,
+    pub check: Box<dyn Fn(&[Vec<u8>]) -> bool>,
+}
+
+impl Target {
+    fn new(name: impl Into<String>, seeds: Vec<Input>, check: impl Fn(&[Vec<u8>]) -> bool + 'static) -> Self {
+        Self { name: name.into(), seeds, check: Box::new(check) }
+    }
 }

@@ -31,10 +31,10 @@ fn main() -> ExitCode {
         );
         for (number, failure) in outcome.failures.iter().enumerate() {
             failed = true;
-            report(target.name, number, failure);
+            report(&target.name, number, failure);
         }
         if outcome.failures.is_empty() {
-            passes.push((target.name, outcome.inputs, outcome.accepted));
+            passes.push((target.name.clone(), outcome.inputs, outcome.accepted));
         }
     }
     for (name, inputs, accepted) in passes {

@@ -40,15 +40,26 @@ fn file(path: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Every file of a folder of the workspace with this ending, as separate inputs.
-fn files(folder: &str, ending: &str) -> Vec<Input> {
+/// Every file of a folder of the workspace as an input of its own, with its name, by name.
+fn named_files(folder: &str) -> Vec<(String, Input)> {
     let entries = std::fs::read_dir(place(folder)).unwrap_or_else(|error| panic!("{folder}: {error}"));
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| entry.expect("a folder that can be read").path()).collect();
-    paths.retain(|path| path.to_string_lossy().ends_with(ending));
+    paths.retain(|path| path.is_file());
     paths.sort();
-    assert!(!paths.is_empty(), "{folder} has files");
-    paths.iter().map(|path| vec![std::fs::read(path).expect("a file that can be read")]).collect()
+    let named = |path: &PathBuf| {
+        let name = path.file_name().expect("a file has a name").to_string_lossy().into_owned();
+        (name, vec![std::fs::read(path).expect("a file that can be read")])
+    };
+    paths.iter().map(named).collect()
+}
+
+/// Every file of a folder of the workspace with this ending, as an input of its own.
+fn files(folder: &str, ending: &str) -> Vec<Input> {
+    let files = named_files(folder).into_iter().filter(|(name, _)| name.ends_with(ending));
+    let inputs: Vec<Input> = files.map(|(_, input)| input).collect();
+    assert!(!inputs.is_empty(), "{folder} has files");
+    inputs
 }
 
 /// Inputs of one part each.

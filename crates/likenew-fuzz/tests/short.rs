@@ -23,7 +23,7 @@ fn the_page_about_safety_has_a_row_for_each_target() {
     let page = std::fs::read_to_string(page).unwrap();
     let name = |line: &str| Some(line.strip_prefix("| damaged inputs, ")?.split_once(" |")?.0.to_owned());
     let mut rows: Vec<String> = page.lines().filter_map(name).collect();
-    let mut targets: Vec<String> = all().iter().map(|target| target.name.to_owned()).collect();
+    let mut targets: Vec<String> = all().into_iter().map(|target| target.name).collect();
     rows.sort_unstable();
     targets.sort_unstable();
     assert_eq!(rows, targets, "cargo xtask attacks makes the rows");

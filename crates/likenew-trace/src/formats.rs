@@ -91,7 +91,7 @@ impl Format {
             TraceError::UnknownFormat {
                 file: file.to_owned(),
                 start: line[..line.len().min(60)].escape_ascii().to_string(),
-                formats: names(),
+                formats: format_names(),
             }
         })
     }
@@ -140,7 +140,8 @@ fn is_comment(line: &[u8]) -> bool {
     line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:") || line.starts_with(b"Attach")
 }
 
-fn names() -> String {
+/// Their names for `--format`.
+pub fn format_names() -> String {
     FORMATS.each_ref().map(|format| format.name).join(", ")
 }
 
@@ -176,6 +177,6 @@ impl FromStr for &'static Format {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let known = FORMATS.iter().find(|format| format.name == text);
-        known.ok_or_else(|| wording::no_such_format(text, &names()))
+        known.ok_or_else(|| wording::no_such_format(text, &format_names()))
     }
 }

@@ -19,6 +19,6 @@ mod trace;
 mod wording;
 
 pub use error::{LineProblem, Place, TraceError};
-pub use formats::{FORMATS, Format, IologVersion, IologWriter, TraceHead, TraceWriter};
+pub use formats::{FORMATS, Format, IologVersion, IologWriter, TraceHead, TraceWriter, format_names};
 pub use survey::{Amount, ApplicationShare, LatencyStats, Survey, Surveyor, survey};
 pub use trace::{OpenOptions, Trace, decompress, file, open_stream};

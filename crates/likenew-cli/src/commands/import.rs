@@ -69,8 +69,8 @@ pub(crate) struct ImportFio {
 pub(crate) struct ImportTrace {
     /// The trace, plain or packed with gzip or Zstandard, or - for standard input
     file: PathBuf,
-    /// Its format, if it is not recognized: likenew, iolog, blkparse, blktrace, tracefs, biosnoop, msr, systor, alibaba, tencent, fiu
-    #[arg(long, value_name = "NAME")]
+    /// Its format, if it is not recognized
+    #[arg(long, value_name = "NAME", help = wording::trace_format_help())]
     format: Option<&'static Format>,
     /// Which volume, if the trace holds several
     #[arg(long, value_name = "ID")]

@@ -14,7 +14,7 @@ const LEVEL: i32 = 1;
 const KEY: [u8; 32] = [7; 32];
 
 pub(super) fn targets() -> Vec<Target> {
-    vec![Target { name: "run bundles", seeds: seeds(), check: import_bytes }]
+    vec![Target::new("run bundles", seeds(), import_bytes)]
 }
 
 fn seeds() -> Vec<Input> {

@@ -16,7 +16,7 @@ pub(super) fn targets() -> Vec<Target> {
         target("nvme answers", &[&["nvme-controller", "nvme-namespace"]], fuzzing::nvme),
         target("scsi pages", &[&["scsi-80"], &["scsi-89"], &["scsi-b1"], &["scsi-b2"]], fuzzing::scsi),
         target("smartctl", &[&["smartctl-ata.json"], &["smartctl-nvme.json"]], fuzzing::smartctl),
-        Target { name: "outputs", seeds: outputs(), check: fuzzing::outputs },
+        Target::new("outputs", outputs(), fuzzing::outputs),
         target("drive database", &[&["drive-database.h"]], fuzzing::drive_database),
         target("kernel log", &[&["kernel-log"]], fuzzing::kernel_log),
         target("proc files", &[&["stat", "mountinfo", "processors"]], fuzzing::proc),
@@ -26,11 +26,11 @@ pub(super) fn targets() -> Vec<Target> {
             fuzzing::tracefs,
         ),
         target("proc users", &[&["swaps", "maps", "fdinfo", "process-stat", "locks"]], fuzzing::proc_users),
-        Target { name: "leftover markers", seeds: texts(&MARKERS), check: fuzzing::marker },
-        Target { name: "noted times", seeds: texts(&TIMES), check: fuzzing::times },
-        Target { name: "free space", seeds: vec![vec![free_space()]], check: fuzzing::free_space },
-        Target { name: "stamped blocks", seeds: stamped_seeds(), check: stamps },
-        Target { name: "machines", seeds: machines(), check: machine },
+        Target::new("leftover markers", texts(&MARKERS), fuzzing::marker),
+        Target::new("noted times", texts(&TIMES), fuzzing::times),
+        Target::new("free space", vec![vec![free_space()]], fuzzing::free_space),
+        Target::new("stamped blocks", stamped_seeds(), stamps),
+        Target::new("machines", machines(), machine),
         target("fiemap", &[&["fiemap"]], fuzzing::fiemap),
         target("disks", &[&["disk-dos", "disk-dos"], &["disk-gpt-head", "disk-gpt-tail"]], fuzzing::disk),
     ]
@@ -40,7 +40,7 @@ fn target(name: &'static str, seeds: &[&[&str]], check: fn(&[Vec<u8>]) -> bool) 
     let input = |parts: &&[&str]| -> Input {
         parts.iter().map(|name| file(&format!("crates/likenew-fuzz/corpus/real/{name}"))).collect()
     };
-    Target { name, seeds: seeds.iter().map(input).collect(), check }
+    Target::new(name, seeds.iter().map(input).collect(), check)
 }
 
 /// What programs print of drives.

@@ -68,7 +68,7 @@ const OTHERS: [(&str, &str); 2] = [
 ];
 
 pub(super) fn targets() -> Vec<Target> {
-    vec![Target { name: "run folders", seeds: seeds(), check: judge_bytes }]
+    vec![Target::new("run folders", seeds(), judge_bytes)]
 }
 
 /// Stops after this many steps, because damaged runs should be small, and every procedure can judge a part.

@@ -23,10 +23,10 @@ use crate::{Input, Target};
 
 pub(super) fn targets() -> Vec<Target> {
     vec![
-        Target { name: "saved drives", seeds: saved_drives(), check: saved_drive },
-        Target { name: "samples", seeds: samples(), check: sample_file },
-        Target { name: "notes of a watch", seeds: vec![vec![NOTES.to_vec()]], check: notes },
-        Target { name: "audit log", seeds: vec![vec![audit_lines()]], check: audit },
+        Target::new("saved drives", saved_drives(), saved_drive),
+        Target::new("samples", samples(), sample_file),
+        Target::new("notes of a watch", vec![vec![NOTES.to_vec()]], notes),
+        Target::new("audit log", vec![vec![audit_lines()]], audit),
     ]
 }
 

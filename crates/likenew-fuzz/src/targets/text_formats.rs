@@ -23,16 +23,16 @@ use crate::{Input, Target};
 
 pub(super) fn targets() -> Vec<Target> {
     vec![
-        Target { name: "spellings", seeds: texts(&SPELLINGS), check: spellings },
-        Target { name: "drive settings", seeds: texts(&SPECS), check: spec },
-        Target { name: "drive files", seeds: files("catalog", ".toml"), check: drive_file },
-        Target { name: "application files", seeds: files("apps", ".toml"), check: application },
-        Target { name: "plans", seeds: plans(), check: plan },
-        Target { name: "fio job files", seeds: texts(&[FIO_JOBS]), check: fio_jobs },
-        Target { name: "fio results", seeds: fio_results(), check: fio_result },
-        Target { name: "results for people", seeds: printed_results(), check: printed },
-        Target { name: "report documents", seeds: files("schema/examples", ".json"), check: document },
-        Target { name: "watch logs", seeds: texts(&[WATCH]), check: watch },
+        Target::new("spellings", texts(&SPELLINGS), spellings),
+        Target::new("drive settings", texts(&SPECS), spec),
+        Target::new("drive files", files("catalog", ".toml"), drive_file),
+        Target::new("application files", files("apps", ".toml"), application),
+        Target::new("plans", plans(), plan),
+        Target::new("fio job files", texts(&[FIO_JOBS]), fio_jobs),
+        Target::new("fio results", fio_results(), fio_result),
+        Target::new("results for people", printed_results(), printed),
+        Target::new("report documents", files("schema/examples", ".json"), document),
+        Target::new("watch logs", texts(&[WATCH]), watch),
     ]
 }
 

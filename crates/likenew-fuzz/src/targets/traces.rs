@@ -2,46 +2,34 @@
 
 use std::io::{Cursor, Write as _};
 
-use likenew_trace::{OpenOptions, open_stream, survey};
+use likenew_trace::{FORMATS, Format, OpenOptions, open_stream, survey};
 
-use super::file;
+use super::named_files;
 use crate::{Input, Target};
 
-/// A target's name, the files of its seeds, and the options for reading an input.
-type Source = (&'static str, &'static [&'static str], fn(&[Vec<u8>]) -> bool);
-
 pub(super) fn targets() -> Vec<Target> {
-    let formats: [Source; 11] = [
-        ("trace likenew", &["own"], |parts| trace(parts, "likenew")),
-        ("trace iolog", &["iolog-2", "iolog-3"], |parts| trace(parts, "iolog")),
-        ("trace blkparse", &["blkparse", "blkparse-queued"], |parts| trace(parts, "blkparse")),
-        ("trace blktrace", &["blktrace", "blktrace-big-endian"], |parts| trace(parts, "blktrace")),
-        ("trace tracefs", &["tracefs", "tracefs-bios", "blk-tracer"], |parts| trace(parts, "tracefs")),
-        ("trace biosnoop", &["biosnoop", "biosnoop-libbpf"], |parts| trace(parts, "biosnoop")),
-        ("trace msr", &["msr"], |parts| trace(parts, "msr")),
-        ("trace systor", &["systor"], |parts| trace(parts, "systor")),
-        ("trace alibaba", &["alibaba"], |parts| trace(parts, "alibaba")),
-        ("trace tencent", &["tencent"], |parts| trace(parts, "tencent")),
-        ("trace fiu", &["fiu"], |parts| trace(parts, "fiu")),
-    ];
-    let seeds = |names: &[&str]| -> Vec<Input> {
-        names.iter().map(|name| vec![file(&format!("crates/likenew-fuzz/corpus/traces/{name}"))]).collect()
+    // A file's name is that of its format, with what sets it apart behind a hyphen.
+    let files = named_files("crates/likenew-fuzz/corpus/traces");
+    let of = |format: &str| {
+        let is_of = |name: &str| {
+            name.strip_prefix(format).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+        };
+        files.iter().filter(|(name, _)| is_of(name)).map(|(_, input)| input.clone()).collect()
     };
-    let mut targets: Vec<Target> =
-        formats.into_iter().map(|(name, names, check)| Target { name, seeds: seeds(names), check }).collect();
-    // As a user gives it: the format is detected from the content.
-    let all: Vec<&str> = formats.iter().flat_map(|(_, names, _)| names.iter().copied()).collect();
-    targets.push(Target {
-        name: "trace unknown",
-        seeds: seeds(&all),
-        check: |parts| read(parts, &OpenOptions::default()),
-    });
-    // Damage to a compressed file is mostly refused by the decompressor; the lines themselves are damaged
-    // above.
-    for (name, pack) in [("trace gzip", gzip as fn(&[u8]) -> Vec<u8>), ("trace zstd", zstandard)] {
-        let pack = |input: &Input| -> Input { input.iter().map(|part| pack(part)).collect() };
-        let packed = seeds(&all).iter().map(pack).collect();
-        targets.push(Target { name, seeds: packed, check: |parts| read(parts, &OpenOptions::default()) });
+    let target = |format: &'static Format| {
+        let options = OpenOptions { format: Some(format), ..OpenOptions::default() };
+        Target::new(format!("trace {}", format.name), of(format.name), move |parts| read(parts, &options))
+    };
+    let mut targets: Vec<Target> = FORMATS.iter().map(target).collect();
+    // As a user gives it: the format is detected from the content. Damage to a compressed file is mostly refused by the
+    // decompressor; the lines themselves are damaged above.
+    for (name, pack) in [
+        ("trace unknown", <[u8]>::to_vec as fn(&[u8]) -> Vec<u8>),
+        ("trace gzip", gzip),
+        ("trace zstd", zstandard),
+    ] {
+        let packed = files.iter().map(|(_, input)| input.iter().map(|part| pack(part)).collect()).collect();
+        targets.push(Target::new(name, packed, |parts| read(parts, &OpenOptions::default())));
     }
     targets
 }
@@ -53,13 +41,6 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
 
 fn zstandard(bytes: &[u8]) -> Vec<u8> {
     zstd::encode_all(bytes, 1).expect("memory takes everything")
-}
-
-fn trace(parts: &[Vec<u8>], format: &str) -> bool {
-    read(
-        parts,
-        &OpenOptions { format: Some(format.parse().expect("it is a format")), ..OpenOptions::default() },
-    )
 }
 
 /// Reads all of it, like the survey of a trace before a replay.
