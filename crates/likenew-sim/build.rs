@@ -6,7 +6,7 @@
     reason = "it speaks to cargo, and writes where cargo says"
 )]
 
-#[path = "../toml_files.rs"]
+#[path = "toml_files.rs"]
 mod toml_files;
 
 fn main() {
