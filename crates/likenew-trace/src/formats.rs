@@ -26,7 +26,7 @@ use likenew::FIRST_LINE;
 const SECTOR: u64 = 512;
 
 /// Every format.
-pub static FORMATS: [Format; 11] = [
+pub static FORMATS: [Format; 12] = [
     likenew::FORMAT,
     iolog::FORMAT,
     blkparse::FORMAT,
@@ -38,6 +38,7 @@ pub static FORMATS: [Format; 11] = [
     published::ALIBABA,
     published::TENCENT,
     published::FIU,
+    published::SPC,
 ];
 
 /// A format of traces.

@@ -25,6 +25,11 @@
 //! is in nanoseconds, address and size in sectors of 512 bytes, the type R or W. Source: README of the traces published
 //! with A. Verma et al., "SRCMap: Energy Proportional Storage using Dynamic Consolidation", FAST 2010 (SNIA IOTTA, block
 //! I/O traces 390).
+//!
+//! Storage Performance Council (Financial and WebSearch of the UMass Trace Repository): `ASU,LBA,size,opcode,timestamp`,
+//! and fields that its writer may add. The unit (ASU) is a number, the address in sectors of 512 bytes in these traces,
+//! the size in bytes, the opcode R or W in either case; the time is in seconds. Source: SPC, "Trace File Format
+//! Specification", revision 1.0.1 (2002), published with the traces (traces.cs.umass.edu, Storage).
 
 use likenew_core::io::Op;
 use likenew_core::trace::TraceIo;
@@ -58,6 +63,8 @@ pub(super) const FIU: Format = Format {
     separators: Separators { file: b' ', display_name: b',' },
     ..Format::new("fiu", || Box::new(Lines(fiu)))
 };
+
+pub(super) const SPC: Format = Format::new("spc", || Box::new(Lines(spc)));
 
 /// Reads lines each of which has its whole meaning in itself.
 struct Lines(fn(&[u8], &mut Intake) -> Result<(), LineError>);
@@ -218,4 +225,27 @@ fn fiu(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
     }
     let application = intake.applications.index(process);
     intake.put(TraceIo { at, op, offset, length, latency: None, application }, columns)
+}
+
+fn spc(line: &[u8], intake: &mut Intake) -> Result<(), LineError> {
+    let mut cursor = Cursor::new(line);
+    cursor.number(expected::VOLUME_NUMBER)?;
+    let volume = cursor.slice_from(0);
+    cursor.comma()?;
+    let mut columns = Columns { offset: cursor.at(), ..Columns::default() };
+    let offset = cursor.scale(SECTOR, expected::ADDRESS_SECTORS)?;
+    cursor.comma()?;
+    columns.length = cursor.at();
+    let length = cursor.number(expected::SIZE_BYTES)?;
+    cursor.comma()?;
+    let op = cursor.until(b',');
+    let types = [("R", Op::Read), ("r", Op::Read), ("W", Op::Write), ("w", Op::Write)];
+    let op = cursor.meaning(op, &types, expected::R_OR_W)?;
+    cursor.comma()?;
+    columns.at = cursor.at();
+    let at = Nanos(cursor.seconds(expected::TIME_SECONDS)?);
+    if cursor.peek() != Some(b',') {
+        cursor.end()?;
+    }
+    intake.put_of(volume, TraceIo { at, op, offset, length, latency: None, application: 0 }, columns)
 }

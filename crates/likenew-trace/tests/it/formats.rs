@@ -23,6 +23,8 @@ const TENCENT: &str = "1538323200,12910952,128,0,1063\n1538323200,0,8,1,1063\n15
 const FIU: &str = "89967404569415 4892 syslogd 904265560 8 W 6 0 531e779a7e0c6a1a5b0b7c1d2e3f4a5b\n\
                    89967405569415 4893 my own daemon 8 16 R 6 0 0f1e2d3c4b5a69788796a5b4c3d2e1f0\n";
 
+const SPC: &str = "0,303567,3584,w,0.026214\n0,55590,3072,r,0.026682,7,replicated\n0,8,512,W,1.000000001\n";
+
 const IOLOG_2: &str = "fio version 2 iolog\n/dev/sda add\n/dev/sda open\n/dev/sda read 4096 512\n\
                        /dev/sda wait 1500 0\n/dev/sda write 0 8192\n/dev/sda wait 500\n/dev/sda datasync 0 0\n\
                        /dev/sda trim 0 1048576\n/dev/sda close\n";
@@ -139,6 +141,7 @@ fn each_format_is_found_and_read() {
         (ALIBABA, "alibaba", "0 write 8792731648+16384 -; 3000 read 4096+4096 -"),
         (TENCENT, "tencent", "0 read 6610407424+65536 -; 0 write 0+4096 -; 2000000000 write 4096+4096 -"),
         (FIU, "fiu", "0 write 462983966720+4096 - syslogd; 1000000 read 4096+8192 - my own daemon"),
+        (SPC, "spc", "0 write 155426304+3584 -; 468000 read 28462080+3072 -; 973786001 write 4096+512 -"),
         (
             IOLOG_2,
             "iolog",
@@ -248,6 +251,7 @@ fn of_several_volumes_one_is_chosen() {
         (two(ALIBABA, "419,", "7,"), "419", "7"),
         (two(TENCENT, ",1063", ",9"), "1063", "9"),
         (two(FIU, " 6 0 ", " 6 1 "), "6,0", "6,1"),
+        (format!("{SPC}17,8,512,W,1.5\n"), "0", "17"),
         (two(BIOSNOOP_LIBBPF, " sda ", " sdb "), "sda", "sdb"),
         (two(IOLOG_3, " f1 ", " f2 ").replacen("fio version 3 iolog\n29 f2", "29 f2", 1), "f1", "f2"),
         (two(TRACEFS, "8,0 ", "8,16 "), "8,0", "8,16"),
@@ -301,6 +305,9 @@ fn what_is_wrong_is_named_with_its_place() {
         ("1,8,8,2,1\n", "tencent", "column 7: expected 0 for a read or 1 for a write, found \"2\""),
         ("1 2 p 8 8 X 6 0 md5\n", "fiu", "column 11: expected R or W, found \"X\""),
         ("1 2 8 8 R 6 0 md5\n", "fiu", "column 5: expected a process, an address"),
+        ("0,8,512,x,0.1\n", "spc", "column 9: expected R or W, found \"x\""),
+        ("0,8,512,r,now\n", "spc", "column 11: expected a time in seconds, found \"now\""),
+        ("0,8,512,r,0.1 0,16,512,r,0.2\n", "spc", "column 15: expected the end of the line, found \"0\""),
         ("fio version 4 iolog\n", "iolog", "line 1, column 1: expected \"fio version 2 iolog\""),
         ("fio version 3 iolog\n1 f wait 5\n", "iolog", "line 2, column 5: expected add, open, close"),
         ("fio version 2 iolog\nf read 5\n", "iolog", "column 9: expected a length in bytes"),
@@ -418,6 +425,7 @@ fn nearly() -> impl Strategy<Value = Vec<u8>> {
         ALIBABA,
         TENCENT,
         FIU,
+        SPC,
         IOLOG_2,
         IOLOG_3,
         BLKPARSE,
