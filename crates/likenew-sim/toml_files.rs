@@ -4,7 +4,7 @@ use std::path::Path;
 use std::{env, fs};
 
 /// Writes `OUT_DIR/NAME.rs`: the names and texts of the folder's TOML files as `&[(&str, &str)]`, by name.
-pub fn embed(folder: &str, name: &str) {
+pub(crate) fn embed(folder: &str, name: &str) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     println!("cargo::rerun-if-changed={}", folder.display());
     let files = fs::read_dir(&folder).expect("the folder is part of the source");

@@ -276,6 +276,17 @@ impl<'a> Steps<'a> {
         self.run(|| Workload { seed, ..workload() })
     }
 
+    /// Leaves the drive idle, unless that is for no time.
+    ///
+    /// # Errors
+    /// Nothing more is measured.
+    pub fn rest(&mut self, time: Nanos) -> Result<(), Ended> {
+        if time > Nanos::ZERO {
+            self.run_seeded(|| Workload::rest(time))?;
+        }
+        Ok(())
+    }
+
     /// Finds something out.
     ///
     /// # Errors

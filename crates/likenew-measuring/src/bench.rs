@@ -14,14 +14,16 @@ use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
-use likenew_procedure_support::options::{DAY, check_multiple, check_ops, check_range, check_time, options};
+use likenew_procedure_support::options::{
+    DAY, check_idle, check_multiple, check_ops, check_range, check_time, options,
+};
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
-use likenew_procedure_support::wording::{out_of_range, span_too_large, target_is_read_only};
+use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
 use likenew_rated::{Figure, Usual, usual_for};
 use likenew_stats::interval::{Goal, Interval, Precision, precision};
@@ -150,9 +152,7 @@ impl Bench {
             check_range("passes_max", passes_max, passes..=1000)?;
         }
         check_time("time", time)?;
-        if idle > DAY {
-            return Err(out_of_range("idle", idle, "0s", "24h"));
-        }
+        check_idle(idle)?;
         check_multiple("span", span, SPAN_MIN)?;
         check_ops(&options.ops)?;
         Ok(Self { options })
@@ -262,7 +262,7 @@ impl Bench {
             measured.push((op, test, Vec::new()));
             let (.., passes) = measured.last_mut().expect("one was just added");
             while !self.is_enough(passes) {
-                rest(steps, idle)?;
+                steps.rest(idle)?;
                 passes.push(steps.run_seeded(|| self.pass(test, op, passes.len()))?);
             }
         }
@@ -285,7 +285,7 @@ impl Bench {
             let test = CommitTest { by, writers, block: commits::BLOCK };
             measured.push((test, Vec::new()));
             for pass in 1..=passes {
-                rest(steps, idle)?;
+                steps.rest(idle)?;
                 let name = format!("{} {pass}/{passes}", test.name());
                 let segment = steps.run_seeded(|| test.workload(name, kind, region.clone(), until))?;
                 measured.last_mut().expect("one was just added").1.push(segment);
@@ -333,14 +333,6 @@ impl Bench {
         }
         findings
     }
-}
-
-/// Idle time before a pass.
-fn rest(steps: &mut Steps<'_>, idle: Nanos) -> Result<(), Ended> {
-    if idle > Nanos::ZERO {
-        steps.run_seeded(|| Workload::rest(idle))?;
-    }
-    Ok(())
 }
 
 /// What the summary names: the first test and the last, each with all of its operations.

@@ -16,14 +16,14 @@ use likenew_core::segment::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
-use likenew_procedure_support::options::{DAY, check_range, check_time, options};
+use likenew_procedure_support::options::{check_idle, check_range, check_time, options};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed;
 use likenew_procedure_support::wording::{
-    answer_as_summary, ended_early, not_a_power_of_two, out_of_range, patterns_once, span_too_large,
+    answer_as_summary, ended_early, not_a_power_of_two, patterns_once, span_too_large,
 };
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -260,9 +260,7 @@ impl Data {
         check_tests(&options)?;
         check_range("passes", options.passes, 1..=1000)?;
         check_time("time", options.time)?;
-        if options.idle > DAY {
-            return Err(out_of_range("idle", options.idle, "0s", "24h"));
-        }
+        check_idle(options.idle)?;
         if options.part() == 0 {
             let needed = u64::from(options.steps) * unit(&options);
             return Err(wording::span_too_small(Size(options.span), options.steps, Size(needed)));
@@ -351,9 +349,7 @@ impl Data {
             let order = options.order(&steps.evidence().plan, pass);
             for (test, op, passes) in &mut *curves {
                 for (turn, step) in (1..).zip(order.iter().copied()) {
-                    if options.idle > Nanos::ZERO {
-                        steps.run_seeded(|| Workload::rest(options.idle))?;
-                    }
+                    steps.rest(options.idle)?;
                     let segment = steps.run_seeded(|| options.measurement(pass, *test, *op, step))?;
                     if let (Some(bytes_per_s), Stop::Reached) = (segment.bytes_per_s(), segment.stop) {
                         passes.push(Pass { pass, turn, step, bytes_per_s });

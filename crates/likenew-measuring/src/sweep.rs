@@ -167,6 +167,7 @@ impl Sweep {
                         let (cell, passes) = &mut cells[at];
                         // A pass that a user stopped is measured again.
                         while passes.len() == round {
+                            steps.rest(self.options.idle)?;
                             let segment = steps.run_seeded(|| cell.pass(round + 1, index, &self.options))?;
                             passes.extend((segment.stop != Stop::Interrupted).then_some(segment));
                             index += 1;

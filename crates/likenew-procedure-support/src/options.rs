@@ -44,6 +44,14 @@ pub fn check_time(option: &str, time: Nanos) -> Result<(), String> {
     if is_within { Ok(()) } else { Err(wording::out_of_range(option, time, "1ms", "24h")) }
 }
 
+/// Whether an idle time is at most a day.
+///
+/// # Errors
+/// A sentence that names the option and the range.
+pub fn check_idle(time: Nanos) -> Result<(), String> {
+    if time <= DAY { Ok(()) } else { Err(wording::out_of_range("idle", time, "0s", "24h")) }
+}
+
 /// Whether a size is a multiple of `unit`, and not zero.
 ///
 /// # Errors

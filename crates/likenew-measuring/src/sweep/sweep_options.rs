@@ -13,7 +13,7 @@ use likenew_procedure_support::estimate::distinct;
 use likenew_procedure_support::fit::{
     Doubling, Fitting, List, Options, Unfit, by_name, defaults, doublings, mix_of_reads,
 };
-use likenew_procedure_support::options::{check_multiple, check_ops, check_range, check_time};
+use likenew_procedure_support::options::{check_idle, check_multiple, check_ops, check_range, check_time};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::precision_goal::PrecisionGoal;
 use likenew_procedure_support::wording::out_of_range;
@@ -72,6 +72,10 @@ pub struct SweepOptions {
     #[arg(default_value = "128MiB", hide_default_value = true)]
     #[serde(with = "size_text")]
     pub bytes: u64,
+    /// Idle time before each pass
+    #[arg(long, default_value = "0s", value_parser = parse_duration, value_name = "TIME")]
+    #[serde(with = "duration_text")]
+    pub idle: Nanos,
     /// Passes of each combination [preset default: 5]
     #[arg(long, value_name = "N", default_value_t = 5, hide_default_value = true)]
     pub passes: u32,
@@ -135,6 +139,7 @@ impl SweepOptions {
         self.check_lists()?;
         check_multiple("span", self.span, SPAN_STEP)?;
         check_time("time", self.time)?;
+        check_idle(self.idle)?;
         if self.bytes == 0 {
             return Err(out_of_range("bytes", 0, 1, "any size"));
         }

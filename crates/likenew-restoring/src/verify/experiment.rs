@@ -204,10 +204,7 @@ impl<'a> Verification<'a> {
             }
         }
         steps.run_seeded(|| self.layout.flush())?;
-        let idle = self.layout.options.idle;
-        if idle.0 > 0 {
-            steps.run_seeded(|| Workload::rest(idle))?;
-        }
+        steps.rest(self.layout.options.idle)?;
         Ok(parts)
     }
 
