@@ -41,7 +41,7 @@ use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
 use crate::in_use::{add_with_lower_devices, below_loop};
 use crate::lab_error::{io_error, not_possible};
-use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, all, btrfs_devices};
+use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, REMOTE, all, btrfs_devices};
 use crate::standards::clean;
 use crate::wording::{action, consent as wording};
 
@@ -381,8 +381,6 @@ fn add_key(device: &BlockDevice, keys: &mut Keys) {
 const ON_SEVERAL_DEVICES: [&str; 2] = ["bcachefs", "zfs"];
 /// Memory: it shares nothing with a drive, but a journal there is lost with the power.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
-/// Files on other machines.
-const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];
 
 /// Checks that the folder or file `kept` is durable and on other blocks than the block device `device`,
 /// through any number of layers.

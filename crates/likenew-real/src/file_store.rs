@@ -23,7 +23,7 @@ use rustix::io::Errno;
 use crate::clock::Monotonic;
 use crate::device_store::DeviceStore;
 use crate::hold::{Lease, LeaseError, patience};
-use crate::in_use::{Target, is_only_way, use_by_system};
+use crate::in_use::{Target, use_by_system};
 use crate::lab_error::{io_error, not_possible};
 use crate::medium::DirectIo;
 use crate::mounts::Mount;
@@ -94,10 +94,8 @@ impl FileStore {
             return Err(refusal(path, wording::CAPABILITIES));
         }
         let device = makedev(statx.stx_dev_major, statx.stx_dev_minor);
-        if !is_only_way(path, device, statx.stx_ino) {
-            return Err(refusal(path, wording::OTHER_WAYS));
-        }
-        if let Some(refusal_text) = use_by_system(&Target::file(path, device, statx.stx_ino, statx.stx_size))
+        if let Some(refusal_text) =
+            use_by_system(&Target::held_file(path, device, statx.stx_ino, statx.stx_size))
         {
             return Err(refusal(path, &refusal_text));
         }

@@ -8,8 +8,9 @@
 //! another mount namespace, or as one of several devices of a file system), serve as swap, carry another
 //! device, or be open for writing. Windows that share no byte with the target do not matter.
 //!
-//! A file of a file system that is made of other ones (overlay, FUSE) is taken for all the files beneath it.
-//! Where these cannot be found out, nor who uses them, the bytes count as used.
+//! A file of a file system that is made of other ones (overlay, FUSE) may be another file's bytes by another name. Which, nobody
+//! can tell for sure, so the bytes count as used where the target lies in such a file, where another loop device does, and where
+//! a program writes to one of the same size.
 //!
 //! What the kernel does not show in /sys is covered by its claims: ZFS, file systems mounted out of sight. So
 //! before a write all ways to these bytes are claimed ([`Claims`]), as the target itself is, and the check is
@@ -33,7 +34,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
 use self::overlaps::{Overlap, Overlaps, PASSING_PAUSE, PASSING_TRIES};
-use self::snapshot::{Beneath, Snapshot};
+use self::snapshot::Snapshot;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
@@ -47,8 +48,10 @@ pub(crate) struct Target {
     store: Store,
     ranges: Vec<Range<u64>>,
     name: String,
-    /// Where a file is, to find out what lies beneath it.
+    /// Where a file is, to find out which file system shows it.
     path: Option<PathBuf>,
+    /// Whether it may be a file on another machine, which keeps its users to itself.
+    may_be_remote: bool,
 }
 
 impl Target {
@@ -59,21 +62,26 @@ impl Target {
 
     /// Parts of a disk.
     pub(crate) fn parts(disk: &BlockDevice, ranges: Vec<Range<u64>>) -> Option<Self> {
-        Some(Self { store: Store::Device(disk.number()?), ranges, name: disk.name(), path: None })
+        Some(Self {
+            store: Store::Device(disk.number()?),
+            ranges,
+            name: disk.name(),
+            path: None,
+            may_be_remote: false,
+        })
     }
 
     /// A file, by its place and by the numbers of its file system and of itself.
     pub(crate) fn file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
         let store = Store::File { device, inode };
         let ranges = std::iter::once(0..bytes).collect();
-        Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()) }
+        Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()), may_be_remote: true }
     }
-}
 
-/// Whether a file at this path, with these numbers of its file system and of itself, is all that leads to its bytes: a lease on a
-/// file that another file system shows does not keep anybody from the file beneath.
-pub(crate) fn is_only_way(path: &Path, device: u64, inode: u64) -> bool {
-    Beneath::find(Store::File { device, inode }, Some(path)) == Beneath::Stores(Vec::new())
+    /// The same of a file that nobody may change meanwhile, not from another machine either.
+    pub(crate) fn held_file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
+        Self { may_be_remote: false, ..Self::file(path, device, inode, bytes) }
+    }
 }
 
 /// Why these bytes must not be written, if they are in use: by whom, by which way, and what to do.
@@ -109,6 +117,23 @@ fn once_settled(target: &Target, answer: impl Fn(&Overlaps<'_>) -> Option<String
 
 /// Places whose loss ends a system.
 pub(super) const SYSTEM: [&str; 8] = ["/", "/boot", "/boot/efi", "/etc", "/usr", "/var", "/home", "/nix"];
+
+/// Folders of the system itself, where the loss of a file may break the machine.
+const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
+
+/// The folder of the system that a file on this mount is in, whatever it is called there: a folder can be mounted a second time.
+pub(crate) fn system_folder(path: &Path, mount: &Mount) -> Option<&'static str> {
+    let place = mount.inside(path);
+    SYSTEM_FOLDERS.into_iter().find(|folder| {
+        let is_there = || {
+            let folder = fs::canonicalize(folder).ok()?;
+            let of_folder = Mount::containing(fs::File::open(&folder).ok()?)?;
+            let is_same = of_folder.device == mount.device;
+            Some(is_same && place.as_ref()?.starts_with(of_folder.inside(&folder)?))
+        };
+        path.starts_with(folder) || is_there() == Some(true)
+    })
+}
 
 /// Folders in /sys of all devices that the system runs from: the mounted ones, and everything below them.
 pub(super) fn system_devices() -> HashSet<PathBuf> {

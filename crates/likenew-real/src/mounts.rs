@@ -37,6 +37,9 @@ pub(crate) const KERNEL_FILE_SYSTEMS: [&str; 18] = [
     "hugetlbfs",
 ];
 
+/// File systems whose files are on other machines.
+pub(crate) const REMOTE: [&str; 8] = ["nfs", "nfs4", "cifs", "smb3", "9p", "ceph", "virtiofs", "afs"];
+
 /// One line of /proc/self/mountinfo (proc(5)).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Mount {
@@ -96,6 +99,11 @@ impl Mount {
         }
         layers.retain(|layer: &PathBuf| layer.is_absolute());
         layers
+    }
+
+    /// Where a path is in its file system, whichever part of that is mounted here.
+    pub(crate) fn inside(&self, path: &Path) -> Option<PathBuf> {
+        Some(Path::new(&self.root).join(path.strip_prefix(&self.point).ok()?))
     }
 
     /// The block device that it comes from. A file system of several devices has a number that none of them has;

@@ -45,10 +45,37 @@ pub(crate) fn opener_of(candidates: &[Store], access: Access) -> Option<(Program
     })
 }
 
-/// What the servers of a FUSE file system of this number have open, which its files may be; none where no server can be seen. Neither
-/// their standard streams are such files nor what they cannot read, as a log. Where it cannot be read which file system a
-/// descriptor serves, its server counts.
-pub(crate) fn stores_of_fuse_servers(system: DeviceNumber) -> Option<Vec<Store>> {
+/// Another program that has a file open for writing, or in memory that it may write to, on one of these mounts: one of one of these
+/// sizes, or of any, where one is not known.
+pub(crate) fn writer_of_shown<'a>(
+    mounts: &[&'a Mount],
+    sizes: &[Option<u64>],
+) -> Option<(Program, &'a Mount)> {
+    if mounts.is_empty() {
+        return None;
+    }
+    let shown = |link: &Path| {
+        let asked = StatxFlags::TYPE | StatxFlags::SIZE | StatxFlags::MNT_ID;
+        let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, asked).ok()?;
+        let is_file = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
+        let may_be = sizes.iter().any(|size| size.is_none_or(|size| size == found.stx_size));
+        let mount = mounts.iter().copied().find(|mount| mount.id == found.stx_mnt_id)?;
+        (is_file && may_be).then_some(mount)
+    };
+    other_processes().find_map(|folder| {
+        let mount = tables(&folder).iter().find_map(|task| {
+            let open = |name: String| shown(&task.join("fd").join(&name)).filter(|_| writes(task, &name));
+            let mapped = |(addresses, _)| shown(&task.join("map_files").join(addresses));
+            descriptors(task).find_map(open).or_else(|| writable_maps(task).find_map(mapped))
+        });
+        Some((program(folder), mount?))
+    })
+}
+
+/// Whether a server of the FUSE file system of this number has a file or block device open, which its files may be, or none can be
+/// seen. Neither their standard streams are such files nor what they cannot read, as a log. Where it cannot be read which file
+/// system a descriptor serves, its server counts.
+pub(crate) fn fuse_servers_have_files(system: DeviceNumber) -> bool {
     let serves = |folder: &Path, descriptor: &str| {
         fs::read_link(folder.join("fd").join(descriptor)).is_ok_and(|link| link == Path::new("/dev/fuse"))
             && fs::read_to_string(folder.join("fdinfo").join(descriptor))
@@ -59,14 +86,14 @@ pub(crate) fn stores_of_fuse_servers(system: DeviceNumber) -> Option<Vec<Store>>
     let tasks = other_processes().flat_map(|folder| tables(&folder));
     let servers: Vec<PathBuf> =
         tasks.filter(|task| descriptors(task).any(|name| serves(task, &name))).collect();
-    let stores = servers.iter().flat_map(|folder| {
-        let files = descriptors(folder).filter(|name| {
-            !["0", "1", "2"].contains(&&**name) && opened_for(folder, name) != Some(WRITE_ONLY)
-        });
-        files.filter_map(|name| store_of(&folder.join("fd").join(name))).collect::<Vec<_>>()
-    });
-    let stores = stores.collect();
-    (!servers.is_empty()).then_some(stores)
+    let has_files = |folder: &PathBuf| {
+        descriptors(folder).any(|name| {
+            let may_read =
+                !["0", "1", "2"].contains(&&*name) && opened_for(folder, &name) != Some(WRITE_ONLY);
+            may_read && store_of(&folder.join("fd").join(&name)).is_some()
+        })
+    };
+    servers.is_empty() || servers.iter().any(has_files)
 }
 
 /// The line `fuse_connection:` of the `fdinfo` of a descriptor of /dev/fuse: the minor number of the file system that is served by it

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write as _};
 use likenew_trace::{FORMATS, Format, OpenOptions, open_stream, survey};
 
 use super::named_files;
-use crate::{Input, Target};
+use crate::Target;
 
 pub(super) fn targets() -> Vec<Target> {
     // A file's name is that of its format, with what sets it apart behind a hyphen.

@@ -15,7 +15,7 @@ use super::{Identity, open_for_reading, refusal, reread_kernel_state};
 use crate::block::{BlockDevice, DeviceNumber, capacity};
 use crate::facts::system::output;
 use crate::identify::{StableId, resolve};
-use crate::in_use::{Target, use_of};
+use crate::in_use::{Target, system_folder, use_of};
 use crate::lab_error::not_possible;
 use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount};
 use crate::scratch::{DIRECTORY, is_scratch};
@@ -98,8 +98,8 @@ impl Loss {
             parts.push(start..bytes.min(start.saturating_add(length)));
         }
         let mut carries = carries(&fd, bytes, parts, &path)?;
-        if carries.is_empty() {
-            carries.extend(unknown_contents(&fd, &path)?);
+        if carries.is_empty() && begins(&fd, &path)? {
+            carries.push(wording::UNKNOWN_CONTENTS.to_owned());
         }
         let (id, model) = (StableId::of_device(device, bytes), disk.model());
         Ok(Self { id, model, bytes, carries, identity: Identity::from_fd(&fd)?, path })
@@ -144,7 +144,8 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What is on it, on these parts of it, and on the partitions of its table, whether or not the kernel has read that.
+/// What is on it, on these parts of it, and on the partitions of its table, whether or not the kernel has read that. What has no mark
+/// that is known here has the name that blkid has for it, where that is installed.
 fn carries(
     fd: &OwnedFd,
     bytes: u64,
@@ -157,9 +158,13 @@ fn carries(
     for range in parts.into_iter().filter(|range| !range.is_empty()) {
         let found = signatures(fd, range.start, range.end - range.start);
         let found = found.map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
-        for name in found {
-            if !all.iter().any(|known| known == name) {
-                all.push(name.to_owned());
+        let mut names: Vec<String> = found.into_iter().map(str::to_owned).collect();
+        if names.is_empty() {
+            names.extend(name_by_blkid(path, &range));
+        }
+        for name in names {
+            if !all.contains(&name) {
+                all.push(name);
             }
         }
     }
@@ -171,35 +176,62 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     if let Some(table) = [512, 4096].into_iter().find_map(|block| read_table(fd, block, bytes).ok()) {
         return table.partitions;
     }
-    // Of a DOS table, four entries of 16 bytes at 446: from which block on, and how many, in little endian at 8 and 12 of each.
-    let first = read(fd, &(0..512)).unwrap_or_default();
-    if first.get(510..) != Some(&[0x55, 0xAA]) {
-        return Vec::new();
+    let mut partitions: Vec<Range<u64>> = Vec::new();
+    // Logical ones lie in an extended one, which has a table of its own for each: that one, and where the next table is, both counted
+    // from the first of these or from it itself.
+    let (mut table, mut extended) = (Some(0), None);
+    for _ in 0..TABLES_MAX {
+        let Some(base) = table.take() else { break };
+        for (kind, start, length) in dos_entries(fd, base) {
+            if EXTENDED.contains(&kind) {
+                let next = extended.map_or(base + start, |first: u64| first + start);
+                extended.get_or_insert(next);
+                table = Some(next);
+            } else if start > 0 && length > 0 {
+                partitions.push((base + start).min(bytes)..bytes.min(base + start + length));
+            }
+        }
     }
-    let entries = first[446..510].chunks_exact(16).map(|entry| {
-        let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().expect("four bytes"));
-        let start = u64::from(number(8)) * 512;
-        start..bytes.min(start + u64::from(number(12)) * 512)
-    });
-    entries.filter(|range| range.start > 0).collect()
+    partitions
 }
 
-/// What begins on a device and is none of what is known here: by the name that blkid has for it, where that is installed.
-fn unknown_contents(fd: &OwnedFd, path: &Path) -> Result<Option<String>, LabError> {
-    let head =
-        read(fd, &(0..UNKNOWN_BYTES)).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
-    if head.iter().all(|byte| *byte == 0) {
-        return Ok(None);
+/// Kinds of partitions that hold a chain of tables (LBA, CHS, and Linux's own; util-linux, include/pt-mbr-partnames.h).
+const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];
+/// Tables of a chain at most; one that leads back to itself has no end. Chosen: more than any system gives numbers to.
+const TABLES_MAX: u32 = 256;
+
+/// The entries of a DOS table at this byte: kind, and start and length in bytes. Four of 16 bytes at 446: the kind at 4, from which
+/// block on and how many in little endian at 8 and 12.
+fn dos_entries(fd: &OwnedFd, base: u64) -> Vec<(u8, u64, u64)> {
+    let table = read(fd, &(base..base.saturating_add(512))).unwrap_or_default();
+    if table.get(510..) != Some(&[0x55, 0xAA]) {
+        return Vec::new();
     }
+    let entry = |entry: &[u8]| {
+        let number = |at: usize| u32::from_le_bytes(entry[at..at + 4].try_into().expect("four bytes"));
+        (entry[4], u64::from(number(8)) * 512, u64::from(number(12)) * 512)
+    };
+    table[446..510].chunks_exact(16).map(entry).collect()
+}
+
+/// The name that blkid has for what is on a part of a device or file, if it is installed and knows it.
+fn name_by_blkid(path: &Path, part: &Range<u64>) -> Option<String> {
+    let (offset, size) = (part.start.to_string(), (part.end - part.start).to_string());
     let shown = path.to_string_lossy();
-    let arguments = ["--probe", "--output", "export", &*shown];
-    let said = ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid"].into_iter().find_map(|program| {
+    let arguments = ["--probe", "--offset", &offset, "--size", &size, "--output", "export", &*shown];
+    ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid"].into_iter().find_map(|program| {
         let output = output(Path::new(program), &arguments, BLKID_TIME).ok()?;
         let text = String::from_utf8(output).ok()?;
         let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)).map(clean);
         value("TYPE=").or_else(|| value("PTTYPE="))
-    });
-    Ok(Some(said.unwrap_or_else(|| wording::UNKNOWN_CONTENTS.to_owned())))
+    })
+}
+
+/// Whether something begins on a device, although nothing knows what.
+fn begins(fd: &OwnedFd, path: &Path) -> Result<bool, LabError> {
+    let head =
+        read(fd, &(0..UNKNOWN_BYTES)).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
+    Ok(head.iter().any(|byte| *byte != 0))
 }
 
 /// How far contents are looked for that nothing here knows by its mark: before that begins what any format writes.
@@ -217,9 +249,6 @@ impl fmt::Display for Loss {
 
 // Files that must not be overwritten, whatever was typed.
 
-/// Folders of the system itself, where the loss of a file may break the machine.
-const SYSTEM_FOLDERS: [&str; 7] = ["/bin", "/boot", "/etc", "/lib", "/lib64", "/sbin", "/usr"];
-
 /// Why this file must not be overwritten, if there is a reason; and what to do.
 pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
     let unknown = |reason: std::io::Error| wording::kind_unknown(&reason);
@@ -227,11 +256,13 @@ pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
         Ok(mount) => mount,
         Err(reason) => return Some(unknown(reason)),
     };
-    if let Some(kind) = mount.map(|mount| mount.kind).filter(|kind| KERNEL_FILE_SYSTEMS.contains(&&**kind)) {
-        return Some(wording::kernel_file(&kind));
-    }
-    if let Some(folder) = SYSTEM_FOLDERS.iter().find(|folder| path.starts_with(folder)) {
-        return Some(wording::system_file(folder));
+    if let Some(mount) = mount {
+        if KERNEL_FILE_SYSTEMS.contains(&&*mount.kind) {
+            return Some(wording::kernel_file(&mount.kind));
+        }
+        if let Some(folder) = system_folder(path, &mount) {
+            return Some(wording::system_file(folder));
+        }
     }
     if path.parent().is_some_and(is_scratch) {
         return Some(wording::scratch_file(DIRECTORY));

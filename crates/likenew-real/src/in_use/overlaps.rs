@@ -1,15 +1,17 @@
 //! Everything that reaches a target's bytes, and who uses it.
 
+use std::fs::File;
 use std::ops::Range;
+use std::path::Path;
 
 use likenew_core::units::Nanos;
 
-use super::snapshot::{Beneath, Node, Snapshot};
-use super::{SYSTEM, Target};
+use super::snapshot::{Node, Snapshot};
+use super::{SYSTEM, Target, system_folder};
 use crate::block::DeviceNumber;
 use crate::clock::Monotonic;
-use crate::mounts::{Store, UnknownBacking};
-use crate::openers::{Access, opener_of};
+use crate::mounts::{Mount, REMOTE, Store, UnknownBacking, backing_path};
+use crate::openers::{Access, opener_of, writer_of_shown};
 use crate::wording::consent as wording;
 
 /// How many times in a row another program must be seen with a device open before it counts as a user, and a user be unknown: the
@@ -43,8 +45,6 @@ pub(super) struct Overlap {
     /// Whether a loop device or a second path to the same disk is on the way to it: the kernel does not apply
     /// a claim on the target beyond one.
     is_shared: bool,
-    /// Whether it lies beneath a file that another file system shows.
-    is_beneath: bool,
     name: String,
     /// What it has to do with the target, unless its name says so.
     relation: String,
@@ -60,8 +60,8 @@ impl Overlap {
         name: String,
         relation: String,
     ) -> Self {
-        let (ranges, is_below, is_beneath) = (vec![range], true, false);
-        Self { store, ranges, is_below, relation_kind, is_shared, is_beneath, name, relation }
+        let (ranges, is_below) = (vec![range], true);
+        Self { store, ranges, is_below, relation_kind, is_shared, name, relation }
     }
 
     /// For a sentence about it.
@@ -100,6 +100,8 @@ pub(super) struct Overlaps<'a> {
     snapshot: &'a Snapshot,
     overlaps: Vec<Overlap>,
     uses: Vec<Use>,
+    /// Of each file that holds the target's bytes, its size in bytes, where it can be asked.
+    file_sizes: Vec<Option<u64>>,
 }
 
 fn overlap(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
@@ -109,14 +111,14 @@ fn overlap(one: &Range<u64>, other: &Range<u64>) -> Option<Range<u64>> {
 
 impl<'a> Overlaps<'a> {
     pub(super) fn find(snapshot: &'a Snapshot, target: &Target) -> Self {
-        let mut overlaps = Self { snapshot, overlaps: Vec::new(), uses: Vec::new() };
+        let mut overlaps = Self { snapshot, overlaps: Vec::new(), uses: Vec::new(), file_sizes: Vec::new() };
         for range in &target.ranges {
             let (store, range, name) = (target.store, range.clone(), target.name.clone());
-            let itself =
-                Overlap::new(store, range.clone(), RelationKind::Partition, false, name, String::new());
+            let itself = Overlap::new(store, range, RelationKind::Partition, false, name, String::new());
             overlaps.descend(itself, &target.name);
-            let beneath = Beneath::find(target.store, target.path.as_deref());
-            overlaps.descend_beneath(&beneath, &range, &target.name);
+        }
+        if matches!(target.store, Store::File { .. }) {
+            overlaps.visit_file(target.store, target.path.as_deref(), target.may_be_remote);
         }
         for index in 0..overlaps.overlaps.len() {
             overlaps.ascend(index);
@@ -125,6 +127,7 @@ impl<'a> Overlaps<'a> {
             overlaps.visit(index);
         }
         overlaps.find_unknown_loops();
+        overlaps.find_other_names();
         overlaps.uses.sort_by_key(|one| one.rank);
         overlaps
     }
@@ -175,9 +178,11 @@ impl<'a> Overlaps<'a> {
             let name = name.unwrap_or_else(|| wording::backing_of(&node.name));
             let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
-            let one = Overlap::new(backing.store, range.clone(), over_loop, true, name, relation);
+            let one = Overlap::new(backing.store, range, over_loop, true, name, relation);
             self.descend(one, target);
-            self.descend_beneath(&node.beneath, &range, target);
+            if matches!(backing.store, Store::File { .. }) {
+                self.visit_file(backing.store, backing_path(&node.device).as_deref(), false);
+            }
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
@@ -193,24 +198,36 @@ impl<'a> Overlaps<'a> {
         }
     }
 
-    /// Adds what lies beneath a file of the target's bytes. For a device over it nobody is asked who else uses what cannot be found;
-    /// a file is held against all programs by itself.
-    fn descend_beneath(&mut self, beneath: &Beneath, range: &Range<u64>, target: &str) {
-        let is_device = matches!(self.overlaps[0].store, Store::Device(_));
-        match beneath {
-            Beneath::Unknown { kind } if is_device => {
-                self.uses.push(Use { rank: Rank::Unknown, text: wording::beneath_unknown(kind) });
-            }
-            Beneath::Unknown { .. } => {}
-            Beneath::Stores(stores) => {
-                for store in stores {
-                    let (range, name) = (range.clone(), wording::LAYER.to_owned());
-                    let relation = wording::target_lies_on_it(target);
-                    let below = Overlap::new(*store, range, RelationKind::Loop, true, name, relation);
-                    self.descend(Overlap { is_beneath: true, ..below }, target);
-                }
-            }
+    /// A file that holds the target's bytes: another file system may show these by another name.
+    fn visit_file(&mut self, store: Store, path: Option<&Path>, may_be_remote: bool) {
+        let kind = self.snapshot.shown_by(store, path);
+        if let Some(kind) = kind.filter(|kind| !may_be_remote || !REMOTE.contains(&&**kind)) {
+            self.uses.push(Use { rank: Rank::Unknown, text: wording::beneath_unknown(&kind) });
         }
+        let path = path.filter(|path| Store::at(path) == Some(store));
+        // A target that is a file has been asked that before.
+        let mount = path.and_then(|path| Some((path, Mount::containing(File::open(path).ok()?)?)));
+        if let Some(folder) = mount.and_then(|(path, mount)| system_folder(path, &mount)) {
+            self.uses.push(Use { rank: Rank::System, text: wording::system_file(folder) });
+        }
+        self.file_sizes.push(path.and_then(|path| Some(path.metadata().ok()?.len())));
+    }
+
+    /// Notes who may reach the bytes of a file by a name that another file system has for it.
+    fn find_other_names(&mut self) {
+        if self.file_sizes.is_empty() {
+            return;
+        }
+        let is_below =
+            |number: &DeviceNumber| self.overlaps.iter().any(|one| one.store == Store::Device(*number));
+        let others = self.snapshot.nodes.iter().filter(|(number, _)| !is_below(number));
+        let text = others.into_iter().find_map(|(_, node)| {
+            let backing = node.backing.as_ref().ok()?.as_ref()?;
+            let kind = self.snapshot.shown_by(backing.store, backing_path(&node.device).as_deref())?;
+            Some(wording::loop_of_other_name(&node.name, &kind))
+        });
+        let text = text.or_else(|| Some(wording::image_unknown(&self.snapshot.unknown_image()?.point)));
+        self.uses.extend(text.map(|text| Use { rank: Rank::Unknown, text }));
     }
 
     fn name_of(&self, number: DeviceNumber) -> String {
@@ -396,22 +413,35 @@ impl<'a> Overlaps<'a> {
         self.uses.first().map(|one| one.text.clone())
     }
 
-    /// A program that writes to one of them as such, as virtual machines do: nothing else in the system shows it.
+    /// A program that writes to one of them as such, as virtual machines do, or to a file that may be one of them by another name:
+    /// nothing else in the system shows it.
     pub(super) fn program(&self) -> Option<String> {
-        // A file is opened by whoever serves it, too.
-        let is_file = self.overlaps.first().is_some_and(|target| matches!(target.store, Store::File { .. }));
-        let others = self.overlaps.iter().filter(|one| !(is_file && one.is_beneath));
-        let candidates: Vec<Store> = others.map(|one| one.store).collect();
+        let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
+        let showing =
+            if self.file_sizes.is_empty() { Vec::new() } else { self.snapshot.showing_others().collect() };
+        let seek = || {
+            let opened =
+                opener_of(&candidates, Access::Writing).map(|(program, store)| (program, Err(store)));
+            let shown = || {
+                let (program, mount) = writer_of_shown(&showing, &self.file_sizes)?;
+                Some((program, Ok(mount)))
+            };
+            opened.or_else(shown)
+        };
         let clock = Monotonic::start();
-        let mut visited = opener_of(&candidates, Access::Writing)?;
+        let mut found = seek()?;
         // Some open it only for a moment, though for writing (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
-            visited = opener_of(&candidates, Access::Writing)?;
+            found = seek()?;
         }
-        let (program, store) = visited;
-        let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
-        Some(wording::open_for_writing(&program, &subject))
+        match found {
+            (program, Ok(mount)) => Some(wording::open_by_other_name(&program, &mount.point, &mount.kind)),
+            (program, Err(store)) => {
+                let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
+                Some(wording::open_for_writing(&program, &subject))
+            }
+        }
     }
 }
 

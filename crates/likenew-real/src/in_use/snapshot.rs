@@ -2,23 +2,27 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io;
 use std::ops::Range;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use rustix::fs::{Mode, OFlags};
 
 use crate::block::{BlockDevice, DeviceNumber};
-use crate::mounts::{self, Backing, Mount, Store, UnknownBacking, backing_path};
-use crate::openers::{self, Program, stores_of_fuse_servers};
+use crate::mounts::{self, Backing, KERNEL_FILE_SYSTEMS, Mount, REMOTE, Store, UnknownBacking};
+use crate::openers::{self, Program, fuse_servers_have_files};
 use crate::wording::consent as wording;
 
 /// The block devices of a machine, and their users. Only /sys for a machine made from files.
 pub(super) struct Snapshot {
     pub(super) nodes: BTreeMap<DeviceNumber, Node>,
     pub(super) mounts: Vec<MountUse>,
+    /// The same as they are listed.
+    mount_list: Vec<Mount>,
     pub(super) swaps: Vec<Store>,
     /// Folders in /sys of the devices that the system runs from.
     pub(super) system: HashSet<PathBuf>,
@@ -41,8 +45,6 @@ pub(super) struct Node {
     pub(super) slaves: Vec<DeviceNumber>,
     /// What a loop device is attached to.
     pub(super) backing: Result<Option<Backing>, UnknownBacking>,
-    /// What lies beneath the file that a loop device is attached to.
-    pub(super) beneath: Beneath,
     /// What a mapping says that it belongs to.
     pub(super) mapping: Option<String>,
     /// What a disk is known by on whatever path it is reached.
@@ -89,6 +91,7 @@ impl Snapshot {
         Ok(Self {
             nodes: nodes.collect(),
             mounts: Vec::new(),
+            mount_list: Vec::new(),
             swaps: Vec::new(),
             system: HashSet::new(),
             file_systems: file_systems(sys),
@@ -113,7 +116,8 @@ impl Snapshot {
             });
             let all: Vec<Store> = pool.flatten().copied().map(Store::Device).collect();
             stores.extend(all);
-            self.mounts.push(MountUse { stores, point: mount.point, program });
+            self.mounts.push(MountUse { stores, point: mount.point.clone(), program });
+            self.mount_list.push(mount);
         }
         // Those that are mounted where we cannot see it.
         for one in pools.iter().flatten() {
@@ -137,9 +141,7 @@ impl Snapshot {
     /// The loop devices that are attached to a store, each with the bytes of it.
     pub(super) fn loops(&self, on: Store) -> impl Iterator<Item = (DeviceNumber, Range<u64>)> {
         self.nodes.iter().filter_map(move |(number, node)| {
-            let is_beneath = || matches!(&node.beneath, Beneath::Stores(stores) if stores.contains(&on));
-            let backing = node.backing.as_ref().ok()?.as_ref();
-            let backing = backing.filter(|backing| backing.store == on || is_beneath())?;
+            let backing = node.backing.as_ref().ok()?.as_ref().filter(|backing| backing.store == on)?;
             Some((*number, backing.window.clone()))
         })
     }
@@ -173,10 +175,6 @@ impl Node {
         let part_of = || Some((device.disk().number()?, device.range()?.0));
         let numbers = |all: Vec<BlockDevice>| all.iter().filter_map(BlockDevice::number).collect();
         let backing = Backing::read(&device);
-        let beneath = match &backing {
-            Ok(Some(backing)) => Beneath::find(backing.store, backing_path(&device).as_deref()),
-            _ => Beneath::Stores(Vec::new()),
-        };
         Some(Self {
             name: device.name(),
             bytes,
@@ -184,7 +182,6 @@ impl Node {
             holders: numbers(device.holder_devices()),
             slaves: numbers(device.slave_devices()),
             backing,
-            beneath,
             mapping: device.attribute("dm/uuid"),
             wwid: device.world_wide_name(),
             device,
@@ -230,78 +227,64 @@ fn ubi_devices(sys: &Path) -> HashSet<u32> {
     attached.iter().copied().chain(sharing).collect()
 }
 
-// Where the bytes of a file really lie, if its file system is made of other ones.
+// Files that a file system shows, and whose bytes others may reach by other names.
 
 /// File systems without a device of their own number that hold their bytes themselves: nothing else reaches these.
-const OWN_BYTES: [&str; 6] = ["btrfs", "zfs", "bcachefs", "tmpfs", "ramfs", "hugetlbfs"];
-/// Layered file systems that may lie over each other. Chosen: more than anybody stacks.
-const LAYERS_MAX: u32 = 8;
+const OWN_BYTES: [&str; 6] = ["btrfs", "zfs", "bcachefs", "tmpfs", "ramfs", "rootfs"];
 
-/// What holds the bytes of a file besides itself.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Beneath {
-    /// All of these may; none for a file of a file system with a device.
-    Stores(Vec<Store>),
-    /// It cannot be found out; the kind of file system says why.
-    Unknown { kind: String },
-}
-
-impl Beneath {
-    /// Of a file at this path. Where that leads to another file, as in another mount namespace, only the numbers tell.
-    pub(super) fn find(store: Store, path: Option<&Path>) -> Self {
-        Self::find_within(store, path, LAYERS_MAX)
-    }
-
-    fn find_within(store: Store, path: Option<&Path>, layers_most: u32) -> Self {
-        let Store::File { device, .. } = store else { return Self::Stores(Vec::new()) };
-        if BlockDevice::by_number(DeviceNumber::from_raw(device)).is_some() {
-            return Self::Stores(Vec::new());
+impl Snapshot {
+    /// The kind of file system that shows a file at this path, if its bytes may be those of another file or device. Names and
+    /// numbers of what lies beneath are not asked: a folder that was moved, one in another namespace, and a file that was copied up
+    /// since it was opened all lead elsewhere. Where the path leads to another file, as in another mount namespace, only the numbers tell.
+    pub(super) fn shown_by(&self, store: Store, path: Option<&Path>) -> Option<String> {
+        let Store::File { device, .. } = store else { return None };
+        let number = DeviceNumber::from_raw(device);
+        if BlockDevice::by_number(number).is_some() {
+            return None;
         }
         let path = path.filter(|path| Store::at(path) == Some(store));
         let opened = path.and_then(|path| open(path).ok());
-        let by_number = || {
-            let mounts = mounts::all().unwrap_or_default();
-            mounts.into_iter().find(|mount| mount.device == DeviceNumber::from_raw(device))
-        };
-        match opened.and_then(Mount::containing).or_else(by_number) {
-            Some(mount) if mount.device.major != 0 || OWN_BYTES.contains(&&*mount.kind) => {
-                Self::Stores(Vec::new())
-            }
-            Some(mount) if mount.kind == "overlay" => match path {
-                Some(path) if layers_most > 0 => Self::in_layers(&mount, path, layers_most - 1),
-                _ => Self::Unknown { kind: mount.kind },
-            },
-            Some(mount) if mount.kind == "fuse" || mount.kind.starts_with("fuse.") => {
-                stores_of_fuse_servers(mount.device).map_or(Self::Unknown { kind: mount.kind }, Self::Stores)
-            }
-            Some(mount) => Self::Unknown { kind: mount.kind },
-            None => Self::Unknown { kind: "hidden".to_owned() },
+        let mount = opened.and_then(Mount::containing);
+        let mount = mount.as_ref().or_else(|| self.mount_list.iter().find(|mount| mount.device == number));
+        match mount {
+            Some(mount) => is_of_others(mount).then(|| mount.kind.clone()),
+            None => Some("hidden".to_owned()),
         }
     }
 
-    /// The file of the same name in each layer that has one: which of them an open file is depends on when it was opened.
-    fn in_layers(mount: &Mount, path: &Path, layers_most: u32) -> Self {
-        let Ok(inside) = path.strip_prefix(&mount.point) else {
-            return Self::Unknown { kind: mount.kind.clone() };
-        };
-        let root = Path::new(&mount.root);
-        let inside = root.strip_prefix("/").unwrap_or(root).join(inside);
-        let names = mount.layers().into_iter().map(|layer| layer.join(&inside));
-        let files: Vec<(PathBuf, Store)> =
-            names.filter_map(|name| Some((name.clone(), Store::at(&name)?))).collect();
-        if files.is_empty() {
-            return Self::Unknown { kind: mount.kind.clone() };
-        }
-        let mut stores = Vec::new();
-        for (name, store) in files {
-            stores.push(store);
-            match Self::find_within(store, Some(&name), layers_most) {
-                Self::Stores(more) => stores.extend(more),
-                unknown @ Self::Unknown { .. } => return unknown,
-            }
-        }
-        Self::Stores(stores)
+    /// The mounts of this machine whose files may be those of other ones.
+    pub(super) fn showing_others(&self) -> impl Iterator<Item = &Mount> {
+        self.mount_list.iter().filter(|mount| !REMOTE.contains(&&*mount.kind) && is_of_others(mount))
     }
+
+    /// A mounted image without a device, of which it cannot be found out which file it is.
+    pub(super) fn unknown_image(&self) -> Option<&Mount> {
+        let images = self.mount_list.iter().filter(|mount| mount.kind == "erofs" && mount.device.major == 0);
+        images.into_iter().find(|mount| !is_whole_erofs(Path::new(&mount.source)))
+    }
+}
+
+/// Whether the bytes of its files may be those of other files or devices: of all but those that have a device, those that are
+/// known to hold their own, and a FUSE file system whose server has neither a file nor a device open.
+fn is_of_others(mount: &Mount) -> bool {
+    if mount.device.major != 0
+        || [&OWN_BYTES[..], &KERNEL_FILE_SYSTEMS].iter().any(|list| list.contains(&&*mount.kind))
+    {
+        return false;
+    }
+    let is_fuse = mount.kind == "fuse" || mount.kind.starts_with("fuse.");
+    !is_fuse || fuse_servers_have_files(mount.device)
+}
+
+/// Whether there is an image of erofs at a path that needs no other file: its magic, and no further devices (`struct
+/// erofs_super_block` in fs/erofs/erofs_fs.h of the Linux sources: at 1024, `extra_devices` at 86 of it).
+fn is_whole_erofs(path: &Path) -> bool {
+    let superblock = path.is_absolute().then(|| File::open(path)).and_then(Result::ok).and_then(|file| {
+        let mut bytes = [0; 88];
+        file.read_exact_at(&mut bytes, 1024).ok()?;
+        Some(bytes)
+    });
+    superblock.is_some_and(|bytes| bytes[..4] == [0xE2, 0xE1, 0xF5, 0xE0] && bytes[86..] == [0, 0])
 }
 
 fn open(path: &Path) -> rustix::io::Result<OwnedFd> {

@@ -275,13 +275,30 @@ pub(crate) fn loop_backing_unknown(device: &str) -> String {
 /// Of a file below the target, on a file system of this kind.
 pub(crate) fn beneath_unknown(kind: &str) -> String {
     format!(
-        "who else uses these bytes cannot be found out, as they lie in a file of a {kind} file system, which may show them by \
-         other names; give the device or file beneath it"
+        "who else uses these bytes cannot be found out, as they lie in a file of another file system ({kind}), which may show \
+         them by other names; give the device or file beneath it"
     )
 }
 
-/// A file or device that another file system shows by another name.
-pub(crate) const LAYER: &str = "what lies beneath its file system";
+pub(crate) fn loop_of_other_name(device: &str, kind: &str) -> String {
+    format!(
+        "{device} is attached to a file that may be the same bytes by another name ({kind}); detach it first: \
+         losetup -d /dev/{device}"
+    )
+}
+
+pub(crate) fn image_unknown(point: &str) -> String {
+    format!(
+        "which file is mounted at {point} cannot be found out, and it may be this one; unmount it first: umount {point}"
+    )
+}
+
+pub(crate) fn open_by_other_name(program: impl Display, point: &str, kind: &str) -> String {
+    format!(
+        "{program} writes to a file of this size in {point}, which may be the same bytes by another name ({kind}); close that \
+         program first"
+    )
+}
 
 pub(crate) fn loop_may_share(device: &str) -> String {
     format!(

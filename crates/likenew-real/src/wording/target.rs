@@ -278,8 +278,6 @@ pub(crate) const REPLACED: &str = "it was replaced by another file during the ch
 pub(crate) const TIMES_DAMAGED: &str = "its recorded times cannot be read: the journal is damaged";
 pub(crate) const OPEN_ELSEWHERE: &str =
     "another program has it open, runs it or maps it; close that program first";
-pub(crate) const OTHER_WAYS: &str = "its file system shows a file of another one, through which programs may change it \
-     meanwhile; rewrite it there";
 pub(crate) const LOCK_NEEDS_OWNER: &str = "only its owner and root may lock it while it is rewritten";
 pub(crate) const NO_LEASES: &str =
     "its file system has no leases to lock it while it is rewritten; copy it instead";

@@ -2,6 +2,7 @@
 //! for nothing else.
 
 use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -84,18 +85,31 @@ fn contents_of_no_known_kind_have_to_be_named_too() {
     // What only blkid knows.
     if run_when_free("mkfs.minix", &[name]).is_some() {
         assert_eq!(carries(), ["minix"]);
+        write(0, &vec![0; 1 << 20]);
+        // VMFS begins at 2 MiB (libblkid/src/superblocks/vmfs.c of util-linux).
+        write(2 << 20, &0x2fab_f15e_u32.to_le_bytes());
+        assert_eq!(carries(), ["VMFS"]);
+        write(2 << 20, &[0; 4]);
     }
     // A file system in a partition of a table that the kernel has not read.
-    write(0, &vec![0; 1 << 20]);
-    let table = "label: gpt\nstart=8192, size=16384\n";
-    let mut sfdisk = Command::new("sfdisk");
-    let sfdisk = sfdisk.args(["--quiet", "--no-reread", "--no-tell-kernel", image.to_str().unwrap()]);
-    let Ok(mut sfdisk) = sfdisk.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn()
-    else {
-        return eprintln!("SKIPPED: sfdisk");
+    let partitioned = |table: &str| {
+        write(0, &vec![0; 1 << 20]);
+        let mut sfdisk = Command::new("sfdisk");
+        let sfdisk = sfdisk.args(["--quiet", "--no-reread", "--no-tell-kernel", image.to_str().unwrap()]);
+        let sfdisk = sfdisk.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+        let Ok(mut sfdisk) = sfdisk else { return false };
+        std::io::Write::write_all(&mut sfdisk.stdin.take().unwrap(), table.as_bytes()).unwrap();
+        assert!(sfdisk.wait().unwrap().success());
+        true
     };
-    std::io::Write::write_all(&mut sfdisk.stdin.take().unwrap(), table.as_bytes()).unwrap();
-    assert!(sfdisk.wait().unwrap().success());
+    if !partitioned("label: dos\nstart=2048, size=40000, type=5\nstart=4096, size=16384\n") {
+        return eprintln!("SKIPPED: sfdisk");
+    }
+    write(4096 * 512 + 0x438, &[0x53, 0xEF]);
+    let in_logical = carries();
+    assert!(in_logical.iter().any(|name| name == "ext"), "{in_logical:?}");
+    write(4096 * 512 + 0x438, &[0; 2]);
+    assert!(partitioned("label: gpt\nstart=8192, size=16384\n"));
     write(8192 * 512 + 0x438, &[0x53, 0xEF]);
     let of_device = carries();
     // Looking at it may have made the kernel read the table, and partitions outlive a loop device.
@@ -103,6 +117,13 @@ fn contents_of_no_known_kind_have_to_be_named_too() {
     drop(device);
     for carries in [of_device, Loss::at(&image).unwrap().carries] {
         assert!(["gpt", "ext"].iter().all(|name| carries.iter().any(|carry| carry == name)), "{carries:?}");
+    }
+    // A file is asked as well.
+    let file = File::options().write(true).open(&image).unwrap();
+    file.set_len(0).and_then(|()| file.set_len(32 << 20)).unwrap();
+    drop(file);
+    if run("mkfs.minix", &[&image]).is_some() {
+        assert_eq!(Loss::at(&image).unwrap().carries, ["minix"]);
     }
 }
 
@@ -281,112 +302,201 @@ impl Drop for Shown {
     }
 }
 
-/// Attaches `used` and mounts it, and returns why what was attached to `asked` may not be overwritten.
-fn refusal_beside(used: &Path, asked: &Path) -> Option<String> {
+/// Attaches `used` and mounts it, does what comes `then`, and returns why what is attached to `asked` may not be overwritten.
+fn refusal_beside(used: &Path, then: impl FnOnce(), asked: &Path) -> Option<String> {
     let used = Loop::attach(used)?;
     run_when_free("mkfs.ext4", &["-q", "-F", used.0.to_str().unwrap()])?;
     let _mounted = Mounted::mount(&[used.0.to_str().unwrap()])?;
-    let asked = Loop::attach(asked)?;
-    let agree = |loss: Loss| Consent::to_overwrite(&asked.0, &agreement(&loss.id.text, &["ext"]));
-    Some(refusal(Loss::at(&asked.0).and_then(agree)))
+    then();
+    Some(refusal_of(&Loop::attach(asked)?.0))
 }
 
+/// Why this may not be overwritten, although everything on it is named.
+fn refusal_of(path: &Path) -> String {
+    let agree = |loss: Loss| {
+        let carries: Vec<&str> = loss.carries.iter().map(String::as_str).collect();
+        Consent::to_overwrite(path, &agreement(&loss.id.text, &carries))
+    };
+    refusal(Loss::at(path).and_then(agree))
+}
+
+/// A program that has a file open for writing, ended when dropped.
+struct Writer(Child);
+
+impl Writer {
+    fn of(path: &Path) -> Self {
+        let mut sleep = Command::new("sleep");
+        let file = File::options().read(true).write(true).open(path).unwrap();
+        Self(sleep.arg("60").stdout(Stdio::from(file)).spawn().unwrap())
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// A folder of its own with a lower layer, an upper one and one to work in, and an image in the first two.
+fn layers(place: &Path, name: &str) -> PathBuf {
+    let folder = place.join(name);
+    for (layer, image) in [("lower", Some("low")), ("upper", Some("x")), ("work", None)] {
+        fs::create_dir_all(folder.join(layer)).unwrap();
+        if let Some(image) = image {
+            File::create_new(folder.join(layer).join(image)).unwrap().set_len(32 << 20).unwrap();
+        }
+    }
+    folder
+}
+
+/// Shows the layers of a folder in its `merged`, as a command of the shell in that folder says.
+fn merged(folder: &Path, command: &str) -> Option<Shown> {
+    Shown::at(
+        folder,
+        "merged",
+        "sh",
+        &["-c", &format!("cd \"$0\" && {command} \"$1\""), folder.to_str().unwrap()],
+    )
+}
+
+const ABSOLUTE: &str =
+    "mount -t overlay likenew-test -o lowerdir=\"$0/lower\",upperdir=\"$0/upper\",workdir=\"$0/work\"";
+
+/// It alone has such devices attached: while it does, no other test may overwrite a loop device or file (`.config/nextest.toml`).
 #[test]
 fn bytes_that_another_file_system_shows_are_refused() {
     let place = disk_folder();
     let (mut tried, mut refused) = (0, 0);
-    let mut ask = |used: &Path, asked: &Path, words: &str| {
-        if let Some(text) = refusal_beside(used, asked) {
+    let mut note = |text: Option<String>, words: &str| {
+        if let Some(text) = text {
             tried += 1;
             says(&text, &[words]);
             refused += 1;
         }
     };
-    let folder = |name: &str| {
-        let path = place.path().join(name);
-        fs::create_dir(&path).unwrap();
-        path
-    };
-    let image = |path: PathBuf| {
-        File::create_new(&path).unwrap().set_len(32 << 20).unwrap();
-        path
-    };
+    let nothing = || ();
     // Of the upper layer and of the lower one, in both directions.
-    let (lower, upper, work) = (folder("lower"), folder("upper"), folder("work"));
-    image(upper.join("high"));
-    image(lower.join("low"));
-    let options =
-        format!("lowerdir={},upperdir={},workdir={}", lower.display(), upper.display(), work.display());
-    let overlay = ["-t", "overlay", "-o", &options, "likenew-test"];
-    if let Some(merged) = Shown::at(place.path(), "merged", "mount", &overlay) {
-        ask(&upper.join("high"), &merged.0.join("high"), "is mounted at");
-        ask(&merged.0.join("high"), &upper.join("high"), "is mounted at");
-        ask(&lower.join("low"), &merged.0.join("low"), "is mounted at");
+    let folder = layers(place.path(), "plain");
+    let (low, high) = (folder.join("lower/low"), folder.join("upper/x"));
+    if let Some(merged) = merged(&folder, ABSOLUTE) {
+        note(refusal_beside(&high, nothing, &merged.0.join("x")), "(overlay)");
+        note(refusal_beside(&merged.0.join("x"), nothing, &high), "another name (overlay)");
+        note(refusal_beside(&low, nothing, &merged.0.join("low")), "(overlay)");
+        // By a program, in both directions, and by what is laid over it once more.
+        let device = Loop::attach(&high);
+        note(
+            device
+                .map(|device| (Writer::of(&merged.0.join("x")), device))
+                .map(|(_writer, device)| refusal_of(&device.0)),
+            "sleep",
+        );
+        note(Some(Writer::of(&high)).map(|_writer| refusal_of(&merged.0.join("x"))), "(overlay)");
+        if let Some(passed) = Shown::at(&folder, "passed", "bindfs", &[merged.0.to_str().unwrap()]) {
+            note(refusal_beside(&passed.0.join("x"), nothing, &high), "another name (fuse");
+        }
         // A lease there does not keep programs from the file beneath.
-        fs::write(upper.join("photo"), vec![1; 1 << 20]).unwrap();
+        fs::write(folder.join("upper/photo"), vec![1; 1 << 20]).unwrap();
         let rewritten = FileStore::take(&merged.0.join("photo")).map(|_| ());
-        says(&refusal(rewritten), &["photo is not rewritten", "of another one"]);
+        says(&refusal(rewritten), &["photo is not rewritten", "(overlay)"]);
     }
-    let plain = folder("plain");
-    image(plain.join("x"));
-    if let Some(passed) = Shown::at(place.path(), "passed", "bindfs", &[plain.to_str().unwrap()]) {
-        ask(&plain.join("x"), &passed.0.join("x"), "is mounted at");
-        ask(&passed.0.join("x"), &plain.join("x"), "is mounted at");
-    }
-    // Mounted without a loop device: by the kernel, and by a program.
-    let text = |path: &Path| {
-        let asked = Loop::attach(path)?;
-        let agree = |loss: Loss| {
-            let carries: Vec<&str> = loss.carries.iter().map(String::as_str).collect();
-            Consent::to_overwrite(&asked.0, &agreement(&loss.id.text, &carries))
-        };
-        Some(refusal(Loss::at(&asked.0).and_then(agree)))
-    };
-    let packed = place.path().join("packed");
-    if run("mkfs.erofs", &[&packed, &plain]).is_some()
-        && let Some(_shown) =
-            Shown::at(place.path(), "unpacked", "mount", &["-t", "erofs", packed.to_str().unwrap()])
-        && let Some(text) = text(&packed)
+    // Where the names of the layers lead elsewhere, or nowhere: relative ones, and folders that have moved since.
+    let relative = "mount -t overlay likenew-test -o lowerdir=lower,upperdir=upper,workdir=work";
+    for (name, command, moved) in
+        [("relative", relative, false), ("moved", ABSOLUTE, true), ("com,ma", relative, true)]
     {
-        (tried, refused) = (tried + 1, refused + 1);
-        says(&text, &["mounted at"]);
+        let folder = layers(place.path(), name);
+        let Some(merged) = merged(&folder, command) else { continue };
+        let upper = folder.join(if moved { "upper moved" } else { "upper" });
+        let then = || {
+            if moved {
+                fs::rename(folder.join("upper"), &upper).unwrap();
+            }
+        };
+        let asked = upper.join("x");
+        note(refusal_beside(&merged.0.join("x"), then, &asked), "another name (overlay)");
     }
-    let files = image(place.path().join("files"));
+    // In another mount namespace, as of a container.
+    let folder = layers(place.path(), "hidden");
+    let script = format!(
+        "cd \"$0\" && mkdir merged mnt && {ABSOLUTE} merged && D=$(losetup -f --show merged/x) && mkfs.ext4 -qF $D && \
+         mount $D mnt && echo $D && cat"
+    );
+    let mut container = Command::new("unshare");
+    container.args(["-m", "--propagation", "private", "sh", "-c", &script]).arg(&folder);
+    if let Ok(mut container) = container.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() {
+        let mut device = String::new();
+        BufReader::new(container.stdout.take().unwrap()).read_line(&mut device).unwrap();
+        let asked = (!device.is_empty()).then(|| Loop::attach(&folder.join("upper/x"))).flatten();
+        note(asked.map(|asked| refusal_of(&asked.0)), "another name (");
+        drop(container.stdin.take());
+        container.wait().unwrap();
+        drop((!device.is_empty()).then(|| Loop(device.trim().into())));
+    }
+    // Deleted since, while a second name of it is there.
+    let folder = layers(place.path(), "deleted");
+    if let Some(merged) = merged(&folder, ABSOLUTE) {
+        let (used, other) = (merged.0.join("x"), folder.join("other"));
+        fs::hard_link(folder.join("upper/x"), &other).unwrap();
+        note(refusal_beside(&used, || fs::remove_file(&used).unwrap(), &other), "another name (");
+    }
+    let plain = place.path().join("plain files");
+    fs::create_dir(&plain).unwrap();
+    File::create_new(plain.join("x")).unwrap().set_len(32 << 20).unwrap();
+    if let Some(passed) = Shown::at(place.path(), "passed", "bindfs", &[plain.to_str().unwrap()]) {
+        note(refusal_beside(&plain.join("x"), nothing, &passed.0.join("x")), "(fuse");
+        note(refusal_beside(&passed.0.join("x"), nothing, &plain.join("x")), "another name (fuse");
+    }
+    // Mounted without a loop device: by the kernel, whose mount(8) would take one, and by a program.
+    let packed = place.path().join("packed");
+    let by_kernel = "python3 -c 'import ctypes, os, sys\nsource, point = map(os.fsencode, sys.argv[1:])\n\
+                     sys.exit(ctypes.CDLL(None).mount(source, point, b\"erofs\", 1, None) != 0)'";
+    if run("mkfs.erofs", &[&packed, &plain]).is_some() {
+        for (name, command, moved) in [
+            ("unpacked", "\"$0/packed\"", false),
+            ("relative image", "packed", false),
+            ("moved image", "\"$0/packed\"", true),
+        ] {
+            let (place, elsewhere) = (place.path(), place.path().join("packed elsewhere"));
+            let command = format!("cd \"$0\" && {by_kernel} {command} \"$1\"");
+            let shown = Shown::at(
+                place,
+                name,
+                "bash",
+                &["-c", &command.replace("python3 -c '", "python3 -c $'"), place.to_str().unwrap()],
+            );
+            let Some(_shown) = shown else { continue };
+            let image = if moved { &elsewhere } else { &packed };
+            if moved {
+                fs::rename(&packed, image).unwrap();
+            }
+            note(Loop::attach(image).map(|asked| refusal_of(&asked.0)), "mounted at");
+        }
+    }
+    let files = place.path().join("files");
+    File::create_new(&files).unwrap().set_len(32 << 20).unwrap();
     if run("mkfs.ext4", &[Path::new("-qF"), &files]).is_some()
         && let Some(_shown) =
             Shown::at(place.path(), "served", "fuse2fs", &["-o", "rw,fakeroot", files.to_str().unwrap()])
-        && let Some(text) = text(&files)
     {
-        (tried, refused) = (tried + 1, refused + 1);
-        says(&text, &["is mounted at"]);
+        note(Loop::attach(&files).map(|asked| refusal_of(&asked.0)), "is mounted at");
     }
     println!("attack: a device over bytes that another file system shows | {tried} | {refused} refused");
 }
 
 #[test]
-fn a_file_that_two_servers_have_open_does_not_make_their_files_one() {
-    let place = disk_folder();
-    let log = place.path().join("log");
-    File::create_new(&log).unwrap();
-    let shown = ["used", "asked"].map(|name| {
-        let plain = place.path().join(format!("{name} plain"));
-        fs::create_dir(&plain).unwrap();
-        File::create_new(plain.join("x")).unwrap().set_len(32 << 20).unwrap();
-        let inheriting = format!("exec bindfs \"$0\" \"$1\" 3>>'{}'", log.display());
-        let shown = Shown::at(place.path(), name, "sh", &["-c", &inheriting, plain.to_str().unwrap()])?;
-        Some((plain, shown))
-    });
-    let [Some((plain, used)), Some((_, asked))] = shown else { return };
-    if run("sh", &["-c", "grep -qs fuse_connection: /proc/[0-9]*/fdinfo/*"]).is_none() {
-        return eprintln!("SKIPPED: this kernel does not say which file system a program serves");
-    }
-    let device = Loop::attach(&used.0.join("x")).unwrap();
-    run_when_free("mkfs.ext4", &["-q", "-F", device.0.to_str().unwrap()]).unwrap();
-    let _mounted = Mounted::mount(&[device.0.to_str().unwrap()]).unwrap();
-    drop(Consent::to_overwrite(&asked.0.join("x"), &agreement("x", &[])).unwrap());
-    for same in [used.0.join("x"), plain.join("x")] {
-        let text = refusal(Consent::to_overwrite(&same, &agreement("x", &["ext"])));
-        says(&text, &["is mounted at"]);
+fn a_folder_of_the_system_is_one_by_whatever_name_it_is_mounted() {
+    // Under another name the mount shows a part of it; nothing is written to it.
+    let Some(file) = fs::read_dir("/usr/share/doc").ok().and_then(|mut entries| entries.next()?.ok()) else {
+        return eprintln!("SKIPPED: no /usr/share/doc");
+    };
+    let inside = Path::new("doc").join(file.file_name());
+    let Some(mounted) = Mounted::mount(&["--bind", "/usr/share"]) else { return };
+    let files = fs::read_dir(mounted.path().join(inside)).into_iter().flatten().flatten();
+    let Some(file) = files.map(|entry| entry.path()).find(|path| path.is_file()) else { return };
+    says(&refusal(Loss::at(&file)), &["it is in /usr, which the system needs"]);
+    if let Some(device) = Loop::attach_with(&["--read-only"], &file) {
+        says(&refusal(Loss::at(&device.0)), &["it is in /usr, which the system needs"]);
     }
 }
 
