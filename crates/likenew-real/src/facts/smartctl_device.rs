@@ -4,9 +4,8 @@
 //! Only types are taken under which smartctl reads: some others write to a sector of the volume, or may damage it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Mutex;
@@ -16,6 +15,7 @@ use likenew_core::input::{self, DEVICE_TYPES};
 use likenew_core::lab_error::LabError;
 use likenew_core::state_folder::state_folder;
 use serde::{Deserialize, Serialize};
+use tempfile::NamedTempFile;
 
 use crate::block::BlockDevice;
 use crate::clock::wall_date;
@@ -154,19 +154,16 @@ impl Memory {
         }
     }
 
-    /// Replaces it whole.
+    /// Replaces it whole, by a new file that only its owner can read: no link of that name is followed.
     fn write(&self, all: &BTreeMap<String, Remembered>) -> Result<(), LabError> {
-        let new = self.0.with_extension(format!("{}.new", std::process::id()));
-        let mut options = OpenOptions::new();
-        let options = options.write(true).create(true).truncate(true).mode(0o600);
-        let written = fs::create_dir_all(self.0.parent().unwrap_or(Path::new("/")))
-            .and_then(|()| options.open(&new))
-            .and_then(|mut file| {
+        let folder = self.0.parent().unwrap_or(Path::new("/"));
+        let written =
+            fs::create_dir_all(folder).and_then(|()| NamedTempFile::new_in(folder)).and_then(|mut file| {
                 file.write_all(format!("{:#}\n", serde_json::json!(all)).as_bytes())?;
-                file.sync_all()?;
-                fs::rename(&new, &self.0)
+                file.as_file().sync_all()?;
+                Ok(file.persist(&self.0)?)
             });
-        written.map_err(|error| not_possible_io("write", &self.0, error))
+        written.map(drop).map_err(|error| not_possible_io("write", &self.0, error))
     }
 }
 
@@ -308,6 +305,19 @@ mod tests {
             1,
             "nothing else is left there"
         );
+    }
+
+    #[test]
+    fn a_link_beside_it_leads_nowhere() {
+        let (folder, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::NamedTempFile::new().unwrap());
+        fs::write(elsewhere.path(), "mine").unwrap();
+        let memory = Memory(folder.path().join("smartctl-devices.json"));
+        for name in ["new".to_owned(), format!("{}.new", std::process::id())] {
+            std::os::unix::fs::symlink(elsewhere.path(), memory.0.with_extension(name)).unwrap();
+        }
+        remember(&memory, "one", &DeviceChoice::Type("sat".to_owned())).unwrap();
+        assert_eq!(fs::read_to_string(elsewhere.path()).unwrap(), "mine");
+        assert!(fs::symlink_metadata(&memory.0).unwrap().is_file());
     }
 
     #[test]
