@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use likenew_core::lab_error::LabError;
+use likenew_core::units::Nanos;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, IFlags, Mode, OFlags, Stat, flock, fstat, fsync,
     ioctl_getflags, ioctl_setflags, mkdirat, openat, statat, unlinkat,
 };
 use rustix::io::Errno;
 
-use crate::clock::wall_date;
+use crate::clock::{Monotonic, wall_date};
 pub use crate::folder_times::DIRECTORY;
 use crate::folder_times::FolderTimes;
 use crate::hold::lock_patiently;
@@ -207,8 +208,9 @@ impl ScratchDirectory {
             return Ok(RemovalReport::default());
         }
         let removed = remove_ours(&self.folder, &self.directory, &self.path)?;
-        lock(&self.times).take().map(FolderTimes::restore);
         *marker = None;
+        remove_emptied(&self.folder, &self.directory);
+        lock(&self.times).take().map(FolderTimes::restore);
         Ok(removed)
     }
 }
@@ -312,6 +314,29 @@ pub(crate) fn remove_ours(
     Ok(removed)
 }
 
+/// Removes the directory where it was not empty while the marker was open: NFS and FUSE keep an open file that was removed under
+/// another name until it is closed. As long as it is the same one, it is nobody else's.
+fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
+    let is_there = || {
+        let found = statat(folder, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let own = fstat(directory).ok()?;
+        Some((found.st_dev, found.st_ino) == (own.st_dev, own.st_ino))
+    };
+    let clock = Monotonic::start();
+    for _ in 0..EMPTIED_TRIES {
+        let is_kept =
+            is_there() == Some(true) && list(directory).is_ok_and(|listing| listing.is_hidden_only());
+        if !is_kept || unlinkat(folder, DIRECTORY, AtFlags::REMOVEDIR) != Err(Errno::NOTEMPTY) {
+            return;
+        }
+        clock.rest(clock.now() + EMPTIED_PAUSE);
+    }
+}
+
+/// How long it is waited for until a file that was closed is gone. Chosen: a second in all.
+const EMPTIED_TRIES: u32 = 100;
+const EMPTIED_PAUSE: Nanos = Nanos::from_millis(10);
+
 /// What is in a scratch directory besides the marker.
 #[derive(Default)]
 pub(crate) struct Listing {
@@ -322,6 +347,12 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
+    /// Whether there is nothing but what NFS and FUSE keep of removed files (`.nfs…`, `.fuse_hidden…`).
+    fn is_hidden_only(&self) -> bool {
+        let is_hidden = |name: &String| [".nfs", ".fuse_hidden"].iter().any(|start| name.starts_with(start));
+        self.own_files.is_empty() && self.foreign.iter().all(is_hidden)
+    }
+
     /// Bytes that our files take up.
     pub(crate) fn bytes(&self) -> u64 {
         self.own_files.iter().map(|(_, stat)| occupied_bytes(stat)).sum()
@@ -425,7 +456,11 @@ impl Leftover {
                 Err(errno) => Err(io_error(action::remove_folder(self.path.display()))(errno)),
             };
         }
-        remove_ours(&open.folder, &open.directory, &self.path)
+        let removed = remove_ours(&open.folder, &open.directory, &self.path)?;
+        let LockedLeftover { folder, directory, locked, .. } = open;
+        drop(locked);
+        remove_emptied(&folder, &directory);
+        Ok(removed)
     }
 
     /// Why nothing can be measured in the folder while this is there.

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, run, says};
+use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, run, says, soon};
 use likenew_core::drive::Identity;
 use likenew_core::io::{Op, Outcome};
 use likenew_real::engine::Engine;
@@ -302,4 +302,22 @@ fn every_file_system_writes_a_place_again_where_it_is() {
         let first = extents();
         assert!(first.is_some() && first == extents(), "{kind}");
     }
+}
+
+#[test]
+fn nothing_stays_where_an_open_file_is_kept_until_it_is_closed() {
+    // As NFS does, bindfs gives a file that was removed while it was open another name.
+    let (plain, point) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    if run("bindfs", &[plain.path(), point.path()]).is_none() {
+        return;
+    }
+    let measured = open_folder(point.path(), Engine::Auto, 1, 64 << 10).map(|mut drive| {
+        let outcome = one(&mut lane(&mut *drive), Op::Write, 0, 64 << 10);
+        drop(drive);
+        outcome
+    });
+    let left = fs::read_dir(plain.path()).unwrap().count();
+    assert!(soon(|| Command::new("umount").arg(point.path()).status().is_ok_and(|ended| ended.success())));
+    assert_eq!(measured.unwrap().unwrap(), Outcome::Done);
+    assert_eq!(left, 0);
 }
