@@ -210,3 +210,8 @@ pub(crate) const FAREWELL: Nanos = Nanos::from_secs(10);
 /// How often an idle drive is advanced to the present, in wall time. Chosen: often enough for its background
 /// work, too rarely to use the processor.
 pub(crate) const IDLE: Nanos = Nanos::from_millis(100);
+/// How long the drive is simulated before clients are looked at again. Chosen: as [`IDLE`].
+pub(crate) const PATIENCE: Nanos = Nanos::from_millis(100);
+/// Wall time by which the drive's is taken on in one piece, so that its length can be seen. Chosen: a piece of a drive that is
+/// simulated a hundred times too slowly takes as long as [`PATIENCE`].
+pub(crate) const SLICE: Nanos = Nanos::from_millis(1);

@@ -14,7 +14,7 @@ use super::engine::{CompletedRequest, Content, DataOwner, Engine};
 use super::handshake::Export;
 use super::protocol::{
     CONNECTIONS_MAX, DEPTH, Errno, FAREWELL, HELD_BYTES_MAX, HELD_BYTES_MAX_OF_ALL, HELD_BYTES_SHARE, IDLE,
-    PIECE_MAX, REQUESTS_MAX,
+    PATIENCE, PIECE_MAX, REQUESTS_MAX, SLICE,
 };
 use super::reply::{answer, answer_status};
 use super::request::{Command, ValidRequest};
@@ -49,6 +49,8 @@ pub struct Server<'a, S, C> {
     completions: Vec<CompletedRequest>,
     /// Once it ends: until when clients may fetch their answers.
     closing_deadline: Option<Nanos>,
+    /// Whether the drive's time has not caught up with the wall's.
+    is_behind: bool,
 }
 
 /// The events to wait for on a stream.
@@ -91,6 +93,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             notes: Notes::new(now),
             completions: Vec::new(),
             closing_deadline: None,
+            is_behind: false,
         }
     }
 
@@ -120,7 +123,11 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
 
     /// When the next turn is due at the latest, in wall time.
     pub fn wake_at(&self) -> Nanos {
-        let idle = self.clock.now() + IDLE;
+        let now = self.clock.now();
+        if self.is_behind {
+            return now;
+        }
+        let idle = now + IDLE;
         let next = self.engine.next_at().map(|at| self.clock_scale.wall_at(at));
         let deadlines = self.sessions.iter().filter_map(Session::deadline);
         let farewell = self.closing_deadline.filter(|_| !self.sessions.is_empty());
@@ -139,7 +146,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             }
         }
         let now = self.clock.now();
-        self.engine.advance(self.clock_scale.drive_at(now), &mut self.completions)?;
+        self.catch_up(now)?;
         self.answer_all();
         for index in 0..self.sessions.len() {
             self.read_ready(index, now);
@@ -149,6 +156,20 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         self.send_all();
         self.drop_closed(now);
         Ok(())
+    }
+
+    /// Lets the drive's time catch up with the wall's, as far as that takes no longer than [`PATIENCE`]: a drive that is simulated more
+    /// slowly than its time passes must not keep clients and signals waiting.
+    fn catch_up(&mut self, now: Nanos) -> Result<(), LabError> {
+        let (due, slice) = (self.clock_scale.drive_at(now), self.clock_scale.span(SLICE));
+        loop {
+            let until = due.min(self.engine.now() + slice);
+            self.engine.advance(until, &mut self.completions)?;
+            self.is_behind = until < due;
+            if !self.is_behind || self.clock.now().since(now) >= PATIENCE {
+                return Ok(());
+            }
+        }
     }
 
     /// Begins to shut down: requests under way are still answered, and no others.
@@ -352,6 +373,11 @@ impl ClockScale {
     /// The drive's time at that wall time.
     pub(crate) fn drive_at(&self, wall: Nanos) -> Nanos {
         self.drive + Nanos((wall.since(self.wall).0 as f64 * self.speed) as u64)
+    }
+
+    /// The time that passes on the drive's clock in a span of the wall's; at least a nanosecond.
+    fn span(&self, wall: Nanos) -> Nanos {
+        Nanos(((wall.0 as f64 * self.speed) as u64).max(1))
     }
 
     /// The wall time at which the drive's clock reads that: never a nanosecond early.

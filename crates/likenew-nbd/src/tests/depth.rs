@@ -1,14 +1,14 @@
 //! Time: the depth of clients is the depth of the drive, answers come in the drive's order, and never early.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 
 use likenew_core::memory::Memory;
 use likenew_core::units::Nanos;
 
-use super::rig::{CAPACITY, Rig, SERVICE, drive, export};
+use super::rig::{CAPACITY, Rig, SERVICE, ServerEnd, drive, export};
 use crate::protocol::command as c;
-use crate::server::Clock as _;
-use crate::server::Service;
+use crate::server::{self, Clock, Server, Service};
 use crate::store::Pages;
 
 /// Requests that this many a client has under way come to in so much of the wall's time.
@@ -113,4 +113,28 @@ fn more_than_the_drive_takes_at_once_waits_in_order() {
         assert!(replies.is_sorted_by_key(|reply| reply.cookie));
     }
     assert_eq!(rig.server.stats().depth_max, 1024);
+}
+
+/// A wall clock that goes on by a step whenever it is read, as while a drive is simulated slowly.
+struct Slow(Cell<Nanos>);
+
+impl Clock for Slow {
+    fn now(&self) -> Nanos {
+        self.0.set(self.0.get() + Nanos::from_millis(40));
+        self.0.get()
+    }
+}
+
+#[test]
+fn a_drive_that_is_simulated_too_slowly_keeps_nobody_waiting() {
+    let service = Service { export: export(), store: None, speed: 1000.0, compresses: false };
+    let lane = server::lane(Box::leak(Box::new(drive(1)))).unwrap();
+    let mut server = Server::<ServerEnd, Slow>::new(lane, service, Slow(Cell::default()));
+    server.poll(&[]).unwrap();
+    // Some 40 ms of the wall's time are 40 s of the drive's, of which 100 ms of simulation are three.
+    assert_eq!(server.drive_now(), Nanos::from_secs(3));
+    server.poll(&[]).unwrap();
+    assert_eq!(server.drive_now(), Nanos::from_secs(6), "the next turn goes on with it");
+    server.end();
+    assert!(server.has_ended(), "it ends although it has not caught up");
 }
