@@ -352,7 +352,7 @@ impl Recondition {
         }
         let mut lines: Vec<StepLine> = finished_steps.iter().map(StepOutcome::line).collect();
         lines.extend(attempts.iter().filter_map(|attempt| {
-            let result = attempt.idle_reason()?.to_owned();
+            let result = attempt.idle_reason()?;
             Some(StepLine { step: attempt.name, result, cost: None })
         }));
         if let Some(last) = checks.last() {

@@ -280,7 +280,7 @@ pub(super) fn step_plan_rows(
 ) -> Vec<Row> {
     let of = |name: StepName| {
         let reason = match attempts.iter().find(|attempt| attempt.name == name) {
-            Some(attempt) => attempt.idle_reason().map(str::to_owned),
+            Some(attempt) => attempt.idle_reason(),
             None => Some(not_run_reason(context, name, is_helpful)),
         };
         row! {
@@ -326,6 +326,8 @@ pub(super) fn not_run_reason(
 
 #[cfg(test)]
 mod tests {
+    use likenew_core::fix::{Fix, RewriteSettings};
+    use likenew_core::probe::{Observation, Probe, ProbeResult};
     use likenew_core::procedure::{Evidence, Place};
     use likenew_diagnosis::{Measured, Metric};
 
@@ -383,6 +385,30 @@ mod tests {
             assert!(answer.answer.contains("1.30× (1.25–1.35)"), "{}", answer.answer);
             assert!(answer.estimate.unwrap().low > 1.0);
         }
+    }
+
+    #[test]
+    fn a_step_that_left_everything_says_how_much_and_why() {
+        let (options, evidence) = (ReconditionOptions::default(), crate::fixtures::evidence());
+        let mut report = FixReport::default();
+        let mut reason = |left: &[(u64, &str)]| {
+            left.iter().for_each(|(bytes, why)| report.skip(*bytes, *why));
+            let observation = Observation {
+                probe: Probe::Fix(Fix::RewriteFiles { settings: RewriteSettings::default(), from: 0 }),
+                result: ProbeResult::FixReport(report.clone()),
+                after: 0,
+                started_at: Nanos::ZERO,
+                ended_at: Nanos::ZERO,
+                after_interruption: false,
+                accounting: None,
+            };
+            let mut attempt = attempt(StepName::Rewrite, &options, &evidence);
+            attempt.past.observations.push(&observation);
+            attempt.idle_reason().unwrap()
+        };
+        assert_eq!(reason(&[]), "nothing to do");
+        assert_eq!(reason(&[(0, "some are smaller")]), "nothing to do");
+        assert_eq!(reason(&[(1 << 20, "a"), (64 << 20, "b")]), "nothing done; 64 MiB left as it is: b");
     }
 
     #[test]

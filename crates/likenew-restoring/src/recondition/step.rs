@@ -163,9 +163,17 @@ impl<'a> Attempt<'a> {
     }
 
     /// Why it changed nothing; none if it did.
-    pub(super) fn idle_reason(&self) -> Option<&'a str> {
+    pub(super) fn idle_reason(&self) -> Option<String> {
+        if self.has_run() {
+            return None;
+        }
         let failed = || self.failure().map(|_| wording::FAILED);
-        (!self.has_run()).then(|| self.refusal().or_else(failed).unwrap_or(wording::NOTHING_TO_DO))
+        let skips = || self.fix_reports().flat_map(|report| &report.skips).filter(|left| left.bytes > 0);
+        Some(match (self.refusal().or_else(failed), skips().max_by_key(|left| left.bytes)) {
+            (Some(reason), _) => reason.to_owned(),
+            (None, Some(left)) => wording::nothing_done(left),
+            (None, None) => wording::NOTHING_TO_DO.to_owned(),
+        })
     }
 }
 

@@ -428,6 +428,12 @@ pub(super) fn step_idle(step: StepName) -> Answer {
 }
 
 pub(super) const NOTHING_TO_DO: &str = "nothing to do";
+
+/// The same where it left something as it is.
+pub(super) fn nothing_done(left: &SkippedRange) -> String {
+    format!("nothing done; {} left as it is: {}", Size(left.bytes), left.reason)
+}
+
 pub(super) const NO_SLOW_PLACE: &str = "No data on it is slow enough to be rewritten.";
 
 pub(super) fn step_id(step: StepName) -> String {
