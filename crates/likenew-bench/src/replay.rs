@@ -12,7 +12,7 @@ use likenew_core::segment::Segment;
 use likenew_core::trace::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceIo, TraceSource, TraceTotals};
 use likenew_core::units::Nanos;
 use likenew_core::workload::{Until, Workload};
-use likenew_real::consent::Consent;
+use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::nop::Nop;
 use likenew_real::open::{Options as OpenOptions, open};
 use likenew_real::scratch::Scratch;
@@ -84,7 +84,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     file.set_len(SPAN)?;
     std::fs::write(&path, vec![0u8; SPAN as usize])?;
     let attached = Loop::attach(&path, false)?;
-    let consent = Consent::for_own_loop_device(&attached.device)?;
+    let loss = Loss::at(&attached.device)?;
+    let agreement = Agreement { id: loss.id.text.clone(), destroy: loss.carries.clone() };
+    let consent = Consent::to_lose(&loss, &agreement)?;
     let mut device =
         open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
 

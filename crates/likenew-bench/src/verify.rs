@@ -14,7 +14,7 @@ use likenew_core::segment::Stop;
 use likenew_core::stamp::Stamp;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 use likenew_procedures::verify::{Verify, VerifyOptions};
-use likenew_real::consent::Consent;
+use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::open::{Options as OpenOptions, open};
 use likenew_real::scratch::Scratch;
 use likenew_run::run::run as run_workload;
@@ -83,7 +83,9 @@ fn run_on_loop_device(options: &Options) -> anyhow::Result<()> {
     let (file, path) = scratch.create_file(0)?;
     file.set_len(SPAN)?;
     let attached = Loop::attach(&path, false)?;
-    let consent = Consent::for_own_loop_device(&attached.device)?;
+    let loss = Loss::at(&attached.device)?;
+    let agreement = Agreement { id: loss.id.text.clone(), destroy: loss.carries.clone() };
+    let consent = Consent::to_lose(&loss, &agreement)?;
     let mut drive = open(&attached.device, OpenOptions { consent: Some(consent), ..OpenOptions::default() })?;
     pass(&mut *drive, Op::Write, DataClass::Zero)?;
     println!(

@@ -191,16 +191,6 @@ pub fn remove_all() -> Vec<Result<RemovalReport, LabError>> {
     all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
-/// Whether a file of ours in a scratch directory that this process holds is the one with these numbers of
-/// device and inode.
-pub(crate) fn holds_file(device: u64, inode: u64) -> bool {
-    let inner: Vec<_> = lock(&OPEN_DIRECTORIES).iter().filter_map(Weak::upgrade).collect();
-    inner.iter().filter(|inner| lock(&inner.marker).is_some()).any(|inner| {
-        let is_it = |(_, stat): &(String, Stat)| (stat.st_dev, stat.st_ino) == (device, inode);
-        list(&inner.directory).is_ok_and(|listing| listing.own_files.iter().any(is_it))
-    })
-}
-
 impl ScratchDirectory {
     fn remove(&self) -> Result<RemovalReport, LabError> {
         let mut marker = lock(&self.marker);

@@ -136,7 +136,6 @@ pub(crate) const OPEN: &str = "open";
 pub(crate) const REMOVE_TEMPORARY: &str = "remove the temporary file";
 pub(crate) const REMOVE_FOLDER: &str = "remove the folder";
 pub(crate) const WRITE_MARKER_IN: &str = "write a marker in";
-pub(crate) const ASK_BACKING_FILE: &str = "find the backing file of";
 pub(crate) const WRITE_TO: &str = "write to";
 pub(crate) const SEARCH: &str = "search";
 pub(crate) const READ_MARKER_IN: &str = "read the marker in";

@@ -99,21 +99,6 @@ pub(crate) fn open_in(program: impl Display) -> String {
 
 pub(crate) const OPEN_IN_UNKNOWN: &str =
     "another program has it open; close that program first (fuser -v shows it)";
-pub(crate) const NOT_A_DEVICE: &str = "it is not a block device; give a folder to measure writes";
-pub(crate) const MAY_HOLD_DATA: &str = "it may hold data of yours; give a folder on it to measure writes";
-pub(crate) const NOT_IN_SYS: &str = "/sys does not list it, so nothing can be checked";
-pub(crate) const HAS_PARTITIONS: &str =
-    "it has partitions or is one; detach it and attach a file without partitions";
-pub(crate) const DEVICE_REPLACED: &str = "it was replaced by another device during the check; start again";
-pub(crate) const NO_FILE_ATTACHED: &str = "no file is attached to it (losetup)";
-
-pub(crate) fn not_own_file(directory: &str) -> String {
-    format!(
-        "its backing file was not made by this process in its own {directory}; give a folder to measure \
-         writes"
-    )
-}
-
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
 pub(crate) const LOOP_BACKING_UNKNOWN: &str = "it is on a loop device whose backing file is not known";
 pub(crate) const NO_PARTITIONED_DISK: &str = "there is no disk with partitions below it";

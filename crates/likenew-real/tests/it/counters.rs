@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, open_folder, refusal, run, says};
+use crate::support::{
+    Loop, Mounted, agreed, disk_folder, filled_file, lane, one, open_folder, refusal, run, says,
+};
 use likenew_core::counters::Counters;
 use likenew_core::drive::Drive;
 use likenew_core::io::{DataClass, Durability, Io, Op, Outcome, Slot};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
-use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
 use likenew_real::scratch::Scratch;
@@ -139,7 +140,7 @@ fn each_durable_write_reaches_the_medium_of_a_device_or_file() {
     let Some(device) = Loop::attach(&path) else { return };
     let Some((mounted, _below)) = ext4(&place.path().join("image")) else { return };
     for engine in ENGINES {
-        let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+        let consent = Some(agreed(&device.0).unwrap());
         let on_device = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
         let in_files = open_folder(mounted.path(), engine, 2, MOVED / 2).unwrap();
         for (mut drive, is_file) in [(on_device, false), (in_files, true)] {
@@ -168,7 +169,7 @@ fn a_device_that_may_be_written_is_ours_to_drop() {
     file.set_len(MOVED).unwrap();
     let Some(device) = Loop::attach(&path) else { return };
     for engine in ENGINES {
-        let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+        let consent = Some(agreed(&device.0).unwrap());
         let mut drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
         device_counters(&mut *drive, Access::Buffered, false, Op::Write);
         let before = drive.counters().unwrap();

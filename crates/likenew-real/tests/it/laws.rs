@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{Loop, Mounted, filled_file};
+use crate::support::{Loop, Mounted, agreed, filled_file};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
@@ -10,7 +10,6 @@ use likenew_core::laws;
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
-use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
 use likenew_real::nop::Nop;
 use likenew_real::open::{Options, open};
@@ -98,7 +97,7 @@ fn a_loop_device_read_only_and_of_our_own() {
     for engine in [Engine::Uring, Engine::Posix] {
         laws::all(|| Boxed(open(&device.0, Options { engine, ..Options::default() }).unwrap()));
         let writable = || {
-            let consent = Some(Consent::for_own_loop_device(&device.0).unwrap());
+            let consent = Some(agreed(&device.0).unwrap());
             let drive = open(&device.0, Options { engine, consent, ..Options::default() }).unwrap();
             assert!(drive.geometry().writable && drive.geometry().trims);
             Boxed(drive)

@@ -2,16 +2,16 @@
 //! to do instead.
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
+use std::os::unix::fs::{OpenOptionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
 
-use crate::support::{Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says};
+use crate::support::{
+    Loop, Mounted, agreed, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says,
+};
 use likenew_core::drive::{Kind, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
-use likenew_real::consent::Consent;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, PathKind, examine, open};
 use likenew_real::scratch::Scratch;
@@ -88,27 +88,6 @@ fn a_device_is_read_and_not_written_without_consent() {
     let mut lane = lane(&mut *drive);
     says(&one(&mut lane, Op::Write, 0, 4096).unwrap_err().to_string(), &["reading only"]);
     assert_eq!(one(&mut lane, Op::Read, 0, 4096).unwrap(), Outcome::Done);
-    let text = refusal(Consent::for_own_loop_device(&device.0));
-    says(&text, &["backing file", "was not made by this process", "give a folder"]);
-}
-
-#[test]
-fn consent_is_for_nothing_but_a_loop_device() {
-    let place = disk_folder();
-    let file = filled_file(place.path(), 4096);
-    says(&refusal(Consent::for_own_loop_device(&file)), &["not a block device"]);
-    says(&refusal(Consent::for_own_loop_device(Path::new("/dev/null"))), &["not a block device"]);
-    says(&refusal(Consent::for_own_loop_device(Path::new("/does/not/exist"))), &["does not exist"]);
-    let source = run("findmnt", &["-n", "-o", "SOURCE", "/"]).filter(|source| source.starts_with("/dev/"));
-    match source {
-        Some(source) => {
-            says(
-                &refusal(Consent::for_own_loop_device(Path::new(&source))),
-                &["was not changed", "data of yours"],
-            );
-        }
-        None => eprintln!("SKIPPED: the root file system is on no device"),
-    }
 }
 
 #[test]
@@ -119,7 +98,7 @@ fn a_busy_device_of_our_own_is_refused_too() {
     file.set_len(16 << 20).unwrap();
     let Some(device) = Loop::attach(&path) else { return };
     let name = device.0.to_str().unwrap();
-    let consent = || Consent::for_own_loop_device(&device.0);
+    let consent = || agreed(&device.0);
 
     let first = consent().unwrap();
     says(&refusal(consent()), &["holds it exclusively"]);
@@ -146,45 +125,18 @@ fn a_busy_device_of_our_own_is_refused_too() {
 }
 
 #[test]
-fn a_partitioned_device_is_refused() {
-    let place = disk_folder();
-    let scratch = Scratch::create(place.path()).unwrap();
-    let (file, path) = scratch.create_file(0).unwrap();
-    file.set_len(16 << 20).unwrap();
-    let Some(device) = Loop::attach(&path) else { return };
-    let name = device.0.to_str().unwrap();
-    // A DOS partition table: one entry of type 0x83, from block 64, 8 MiB long, and the signature.
-    let mut table = [0; 512];
-    table[450] = 0x83;
-    table[454..458].copy_from_slice(&64u32.to_le_bytes());
-    table[458..462].copy_from_slice(&16384u32.to_le_bytes());
-    table[510..].copy_from_slice(&[0x55, 0xAA]);
-    file.write_all_at(&table, 0).unwrap();
-    if run("partx", &["--add", name]).is_some() {
-        let text = refusal(Consent::for_own_loop_device(&device.0));
-        let of_part = Consent::for_own_loop_device(Path::new(&format!("{name}p1")));
-        run_when_free("partx", &["--delete", name]);
-        says(&text, &["partitions", "detach it"]);
-        says(&of_part.unwrap_err().to_string(), &["was not changed"]);
-    }
-}
-
-#[test]
-fn consent_holds_for_its_device_alone_and_ends_with_the_scratch_folder() {
+fn consent_holds_for_its_device_alone() {
     let place = disk_folder();
     let scratch = Scratch::create(place.path()).unwrap();
     let (file, path) = scratch.create_file(0).unwrap();
     file.set_len(1 << 20).unwrap();
     let Some(device) = Loop::attach(&path) else { return };
-    let consent = || Some(Consent::for_own_loop_device(&device.0).unwrap());
+    let consent = || Some(agreed(&device.0).unwrap());
     let other = filled_file(place.path(), 4096);
     let text = refusal(open(&other, Options { consent: consent(), ..Options::default() }));
     says(&text, &["consent", "another target"]);
     let mut drive = open(&device.0, Options { consent: consent(), ..Options::default() }).unwrap();
     assert_eq!(one(&mut lane(&mut *drive), Op::Write, 0, 4096).unwrap(), Outcome::Done);
-    drop(drive);
-    scratch.remove().unwrap();
-    says(&refusal(Consent::for_own_loop_device(&device.0)), &["was not made by this process"]);
 }
 
 #[test]

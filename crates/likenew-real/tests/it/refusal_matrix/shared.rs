@@ -326,7 +326,6 @@ pub fn all(ledger: &mut Ledger) {
         }
     }
     several_devices(ledger);
-    scratch_of_ours(ledger);
     names_that_are_no_text(ledger);
     a_path_too_long_for_sysfs(ledger);
     mounted_at_a_name_that_is_no_text(ledger);
@@ -443,24 +442,6 @@ fn several_devices(ledger: &mut Ledger) {
         &typed("two.img", &["btrfs"]),
         &words,
     );
-}
-
-/// Files of this process may be behind a second loop device, too.
-fn scratch_of_ours(ledger: &mut Ledger) {
-    let folder = disk_folder();
-    let scratch = likenew_real::scratch::Scratch::create(folder.path()).unwrap();
-    let (file, path) = scratch.create_file(0).unwrap();
-    file.set_len(8 * MIB).unwrap();
-    let own = Loop::attach(&path).unwrap();
-    drop(Consent::for_own_loop_device(&own.0).unwrap());
-    let sibling = Loop::attach(&path).unwrap();
-    let mounted = mounted(&sibling.0);
-    let way = || Consent::for_own_loop_device(&own.0);
-    ledger.attempt("shared: a file of ours", Path::new("/"), &own.0, way, MOUNTED);
-    drop((mounted, sibling));
-    drop(own);
-    drop(file);
-    scratch.remove().unwrap();
 }
 
 /// Bytes beside those in use are free, and locked against later runs.

@@ -16,6 +16,7 @@ use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
 use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
 use likenew_core::units::Nanos;
+use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
 
@@ -196,6 +197,12 @@ pub fn refusal<T>(result: Result<T, LabError>) -> String {
         Err(lab_error @ (LabError::Refused(_) | LabError::Unsuitable(_))) => lab_error.to_string(),
         Err(lab_error) => panic!("no refusal in words of our own: {lab_error}"),
     }
+}
+
+/// Consent to a device, with everything on it named.
+pub fn agreed(device: &Path) -> Result<Consent, LabError> {
+    let loss = Loss::at(device)?;
+    Consent::to_overwrite(device, &Agreement { id: loss.id.text, destroy: loss.carries })
 }
 
 /// Asserts that a text contains all of these words.
