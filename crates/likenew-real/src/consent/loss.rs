@@ -10,7 +10,7 @@ use likenew_core::lab_error::LabError;
 use rustix::fs::{Access, AtFlags, CWD, FileType, StatxAttributes, StatxFlags, accessat, fstat, stat, statx};
 use rustix::io::Errno;
 
-use super::contents::{read, read_table, signatures};
+use super::contents::{read, signatures};
 use super::{Identity, open_for_reading, refusal, reread_kernel_state};
 use crate::block::{BlockDevice, DeviceNumber, capacity};
 use crate::facts::system::output;
@@ -171,10 +171,14 @@ fn carries(
     Ok(all)
 }
 
-/// The partitions of its table, as far as one can be read.
+/// The partitions of its table, as far as one can be read. Of a GUID table either copy will do: on a drive that it was copied to from
+/// one of another size the second one is not where it should be.
 fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
-    if let Some(table) = [512, 4096].into_iter().find_map(|block| read_table(fd, block, bytes).ok()) {
-        return table.partitions;
+    let tables =
+        [512, 4096].map(|block| [block, (bytes / block).saturating_sub(1) * block].map(|at| (block, at)));
+    let mut tables = tables.iter().flatten().map(|(block, at)| gpt_entries(fd, *at, *block, bytes));
+    if let Some(table) = tables.find(|table| !table.is_empty()) {
+        return table;
     }
     let mut partitions: Vec<Range<u64>> = Vec::new();
     // Logical ones lie in an extended one, which has a table of its own for each: that one, and where the next table is, both counted
@@ -194,6 +198,33 @@ fn partitions(fd: &OwnedFd, bytes: u64) -> Vec<Range<u64>> {
     }
     partitions
 }
+
+/// The partitions of a GUID table whose header is at this byte (UEFI 2.10, 5.3: the signature, then in little endian the block of the
+/// entries at 72, their count at 80, the size of each at 84; of an entry, its kind, which is zeros where it is unused, its first block
+/// at 32 and its last one at 40).
+fn gpt_entries(fd: &OwnedFd, at: u64, block: u64, bytes: u64) -> Vec<Range<u64>> {
+    let header = read(fd, &(at..at.saturating_add(512))).unwrap_or_default();
+    let number =
+        |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    if !header.starts_with(b"EFI PART") {
+        return Vec::new();
+    }
+    let (start, counts) = (number(&header, 72).saturating_mul(block), number(&header, 80));
+    let (count, size) = ((counts & 0xFFFF_FFFF).min(ENTRIES_MAX), (counts >> 32) as usize);
+    if !(128..=4096).contains(&size) {
+        return Vec::new();
+    }
+    let entries = read(fd, &(start..start.saturating_add(count * size as u64))).unwrap_or_default();
+    let used = entries.chunks_exact(size).filter(|entry| entry[..16].iter().any(|byte| *byte != 0));
+    let range = |entry: &[u8]| {
+        let [first, last] = [32, 40].map(|at| number(entry, at));
+        first.saturating_mul(block).min(bytes)..last.saturating_add(1).saturating_mul(block).min(bytes)
+    };
+    used.map(range).filter(|range| !range.is_empty()).collect()
+}
+
+/// Entries of a GUID table that are read. Chosen: eight times as many as usual.
+const ENTRIES_MAX: u64 = 1024;
 
 /// Kinds of partitions that hold a chain of tables (LBA, CHS, and Linux's own; util-linux, include/pt-mbr-partnames.h).
 const EXTENDED: [u8; 3] = [0x05, 0x0F, 0x85];

@@ -118,6 +118,10 @@ fn contents_of_no_known_kind_have_to_be_named_too() {
     for carries in [of_device, Loss::at(&image).unwrap().carries] {
         assert!(["gpt", "ext"].iter().all(|name| carries.iter().any(|carry| carry == name)), "{carries:?}");
     }
+    // As after a copy to a larger drive, the second table is not at the end.
+    File::options().write(true).open(&image).unwrap().set_len(48 << 20).unwrap();
+    let grown = Loss::at(&image).unwrap().carries;
+    assert!(grown.iter().any(|name| name == "ext"), "{grown:?}");
     // A file is asked as well.
     let file = File::options().write(true).open(&image).unwrap();
     file.set_len(0).and_then(|()| file.set_len(32 << 20)).unwrap();
