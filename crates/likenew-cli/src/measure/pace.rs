@@ -1,10 +1,11 @@
-//! How fast a real drive is, for the estimate before a run: from the latest kept run on the same target, else from a second of I/O.
+//! How fast a real drive is, for the estimate before a run: what the same plan took there, else from the latest kept run on the same
+//! target, else from a second of I/O.
 
-use likenew_archive::Archive;
+use likenew_archive::{Archive, Record};
 use likenew_core::drive::{Drive, Kind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::{DataClass, Op};
-use likenew_core::procedure::{Evidence, Layout, Procedure};
+use likenew_core::procedure::{Evidence, Layout, Plan, Procedure};
 use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::units::Nanos;
@@ -38,6 +39,8 @@ const SMALL: u32 = 4096;
 #[derive(Default)]
 pub(super) struct Pace {
     pub(super) segments: Vec<Segment>,
+    /// What the same plan took: one that ends early by what it finds takes less than any forecast.
+    elapsed: Option<Nanos>,
     /// Whether nothing is known, and the estimate depends on it.
     is_wanted: bool,
     /// Most bytes that are written to find it out.
@@ -63,14 +66,20 @@ impl Pace {
         if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
             return Ok(Self::default());
         }
+        if let Some(elapsed) =
+            kept_records(request, evidence).find_map(|record| elapsed_of(&record, &evidence.plan))
+        {
+            return Ok(Self { elapsed: Some(elapsed), ..Self::default() });
+        }
         let slower = DryRun::with_rates(procedure, evidence, &|_| SLOWER).map_err(Failure::Usage)?.elapsed;
         if slower < ELAPSED_LEAST || slower.0 as f64 <= TIMES_LEAST * dry_run.elapsed.0 as f64 {
             return Ok(Self::default());
         }
-        let segments = kept_segments(request, evidence);
+        let mut kept = kept_records(request, evidence).map(|mut record| record.take_evidence().segments);
+        let segments = kept.find(|segments| !segments.is_empty()).unwrap_or_default();
         let is_wanted = segments.is_empty() && !request.run_arguments.estimate;
         let writes = is_wanted && evidence.identity.kind == Kind::Folder;
-        Ok(Self { segments, is_wanted, trial_bytes: if writes { 2 * TRIAL_BYTES } else { 0 } })
+        Ok(Self { segments, is_wanted, trial_bytes: if writes { 2 * TRIAL_BYTES } else { 0 }, elapsed: None })
     }
 
     /// Tries the drive for a second, where nothing is known: a folder with files of its own, so that those of the run are as new as
@@ -110,6 +119,9 @@ impl Pace {
         procedure: &dyn Procedure,
         evidence: &Evidence,
     ) -> Result<DryRun> {
+        if let Some(elapsed) = self.elapsed {
+            return Ok(DryRun { elapsed, ..dry_run });
+        }
         if self.segments.is_empty() {
             return Ok(dry_run);
         }
@@ -133,15 +145,25 @@ impl Pace {
     }
 }
 
-/// What the newest run on this target measured that was kept.
-fn kept_segments(request: &Request<'_>, evidence: &Evidence) -> Vec<Segment> {
+/// The kept runs on this target, the newest first.
+fn kept_records(request: &Request<'_>, evidence: &Evidence) -> impl Iterator<Item = Record> {
     let archive = request.run_arguments.archive_arguments.folder.archive().ok();
     let runs = archive.and_then(|archive| archive.folders().ok()).unwrap_or_default();
-    let is_of_target =
-        |record: &likenew_archive::Record| record.header.machine.identity.name == evidence.identity.name;
-    let records = runs.iter().rev().take(RUNS_MOST).filter_map(|folder| Archive::open(folder).ok());
-    let mut kept = records.filter(is_of_target).map(|mut record| record.take_evidence().segments);
-    kept.find(|segments| !segments.is_empty()).unwrap_or_default()
+    let name = evidence.identity.name.clone();
+    let records = runs.into_iter().rev().take(RUNS_MOST).filter_map(|folder| Archive::open(&folder).ok());
+    records.filter(move |record| record.header.machine.identity.name == name)
+}
+
+/// What a run took, if it was one of the same plan, and came to its end.
+fn elapsed_of(record: &Record, plan: &Plan) -> Option<Nanos> {
+    let kept = &record.header.plan;
+    let is_whole = record.findings.as_ref().is_some_and(|findings| !findings.is_interrupted);
+    let spans = || {
+        let segments = record.segments.iter().map(Segment::elapsed);
+        segments.chain(record.observations.iter().map(|probed| probed.ended_at.since(probed.started_at)))
+    };
+    ((&kept.procedure, &kept.options) == (&plan.procedure, &plan.options) && is_whole)
+        .then(|| spans().fold(Nanos::ZERO, |sum, span| sum + span))
 }
 
 /// Sequential and random I/O, as far as the drive does it.

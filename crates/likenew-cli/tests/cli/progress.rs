@@ -18,6 +18,17 @@ fn an_estimate_is_printed_and_nothing_is_run() {
     sandbox.run(&["bench", "folder", "--span", "64MiB", "--estimate"]).code(0).says("Writes up to");
     assert_eq!(std::fs::read_dir(sandbox.work().join("folder")).unwrap().count(), 0);
     assert_eq!(sandbox.runs(), Vec::<std::path::PathBuf>::new());
+    // A plan that was run takes what it took, however much less than a forecast that is.
+    let plan = ["xray", "folder", "--only", "noise", "--span", "16MiB"];
+    let estimated = || {
+        sandbox.run(&[&plan[..], &["--estimate", "--json", "-"]].concat()).code(0).json()["elapsed_ns"]
+            .clone()
+    };
+    let before = estimated();
+    let document = sandbox.run(&[&plan[..], &["--json", "-"]].concat()).code(0).json();
+    let took = document["elapsed_ns"].as_f64().unwrap();
+    let ratio = estimated().as_f64().unwrap() / took;
+    assert!((0.5..1.01).contains(&ratio), "{before} {took} {ratio}");
     sandbox
         .run(&["check", "sim:tiny-flash", "sim:disk-2tb", "--estimate"])
         .code(2)
