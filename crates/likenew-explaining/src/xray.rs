@@ -113,9 +113,10 @@ impl Xray {
         properties.into_iter().filter(is_answered).collect()
     }
 
-    /// Whether this test runs. Of memory nothing can be told but that it is that.
+    /// Whether this test runs. Of memory nothing can be told but that it is that, by reads of what was written before.
     fn is_wanted(&self, probe: &str, evidence: &Evidence) -> bool {
-        self.options.is_wanted(probe) && (probe == medium::NAME || !evidence.identity.is_memory())
+        let of_memory = [PREPARATION, medium::NAME].contains(&probe);
+        self.options.is_wanted(probe) && (of_memory || !evidence.identity.is_memory())
     }
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {

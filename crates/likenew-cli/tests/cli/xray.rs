@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::filesystem::Ext4;
+use crate::filesystem::{Ext4, Tmpfs};
 use crate::support::{Sandbox, is_valid, names};
 
 const TINY: [&str; 4] = ["xray", "sim:tiny-flash", "--json", "-"];
@@ -102,4 +102,16 @@ fn what_makes_no_sense_is_named() {
     sandbox.run(&["xray", "sim:tiny-flash", "--only", "color"]).code(2).says("color").says("medium");
     sandbox.run(&["xray", "sim:tiny-flash", "--span", "1MiB"]).code(2).says("too little");
     sandbox.run(&["xray", "sim:tiny-flash", "--span", "1TiB"]).code(2).says("exceeds");
+}
+
+#[test]
+fn a_folder_in_memory_is_called_that() {
+    let sandbox = Sandbox::new();
+    let Some(memory) = Tmpfs::mount(&sandbox, 128 << 10) else { return };
+    for more in [&[][..], &["--engine", "posix"], &["--only", "medium"]] {
+        let of = ["xray", memory.0.to_str().unwrap(), "--reserve", "1MiB", "--json", "-"];
+        let report = sandbox.run(&[&of, more].concat()).code(0).json();
+        assert_eq!(property(&report, "medium")["word"], "memory");
+        assert!(!report.to_string().contains("I/O error"), "{}", report["answers"]);
+    }
 }
