@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::filesystem::{Ext4, system};
+use crate::filesystem::{Ext4, Tmpfs, system};
 use crate::serve::are_there;
 use crate::serve::mounted::Fuse;
 use crate::serve::mounted::Mounted;
@@ -325,4 +325,19 @@ fn a_folder_on_a_fake_drive_is_counted_as_f3_counts_it() {
     assert!(lost > 300 << 20 && right < 64 << 20, "{right} right, {lost} lost");
     // Both overwrite everything there is, and the file system's own writes take some of it.
     assert!(verified.abs_diff(right) < 12 << 20, "{verified} here, {right} by f3");
+}
+
+#[test]
+fn no_more_of_a_folder_is_verified_than_was_written() {
+    let sandbox = Sandbox::new();
+    let Some(memory) = Tmpfs::mount(&sandbox, 128 << 10) else { return };
+    for more in [&[][..], &["--passes", "2"]] {
+        let of =
+            ["verify", memory.0.to_str().unwrap(), "--span", "64MiB", "--reserve", "1MiB", "--json", "-"];
+        let report = sandbox.run(&[&of, more].concat()).code(0).json();
+        assert!(report["summary"].as_str().unwrap().starts_with("64 MiB read back"), "{}", report["summary"]);
+        let answers = report["answers"].as_array().unwrap().iter();
+        let integrity = answers.clone().find(|answer| answer["id"] == "integrity").unwrap();
+        assert!(integrity["answer"].as_str().unwrap().starts_with("64 MiB read back"), "{integrity}");
+    }
 }

@@ -261,30 +261,28 @@ impl Case<'_> {
     }
 
     fn without_damage(&self) -> (String, Vec<Answer>) {
-        let compared = self.total.checked_bytes;
+        let intact = self.intact();
         let (summary, capacity) = match self.capacity_doubt() {
             Some(doubt) => {
                 let (summary, answer) = if self.has_failed {
-                    wording::capacity_beside_failures(self.claimed, self.intact(), &self.unreadable)
+                    wording::capacity_beside_failures(self.claimed, intact, &self.unreadable)
                 } else {
-                    wording::capacity_unproven(doubt, self.claimed, compared)
+                    wording::capacity_unproven(doubt, self.claimed, intact)
                 };
                 (summary, self.advise_more(answer, doubt))
             }
             None => {
                 let read_only = self.verification.layout.options.read_only;
-                wording::holds_all(self.subject, self.claimed, compared, read_only)
+                wording::holds_all(self.subject, self.claimed, read_only)
             }
         };
-        if compared == 0 && self.unreadable.bytes == 0 {
+        if intact == 0 && self.unreadable.bytes == 0 {
             return (wording::nothing_read_back(), vec![capacity, wording::integrity_unread()]);
         }
         let integrity = match self.integrity_doubt() {
-            _ if self.unreadable.bytes > 0 => {
-                wording::unreadable(self.intact(), &self.unreadable, self.block())
-            }
-            Some(doubt) => wording::intact_with_doubt(compared, doubt),
-            None => wording::intact(compared),
+            _ if self.unreadable.bytes > 0 => wording::unreadable(intact, &self.unreadable, self.block()),
+            Some(doubt) => wording::intact_with_doubt(intact, doubt),
+            None => wording::intact(intact),
         };
         (summary, vec![capacity, integrity])
     }
@@ -307,10 +305,13 @@ impl Case<'_> {
         wording::ended_early(answer, ios)
     }
 
-    /// Bytes that read back as written, each once; of probes as often as they were read.
+    /// Bytes that read back as written, each once; before any pass was read, at most as many as were written.
     fn intact(&self) -> u64 {
-        let has_passed = self.verification.reads().next().is_some();
-        if has_passed { self.capacity.intact_bytes } else { self.total.checked_bytes - self.total.bytes() }
+        if self.verification.reads().next().is_some() {
+            return self.capacity.intact_bytes;
+        }
+        let written = self.evidence.segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+        (self.total.checked_bytes - self.total.bytes()).min(written)
     }
 
     /// Bytes of a read.
