@@ -218,6 +218,13 @@ fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
         all.push(remark(subject, wording::endurance_used(used / 100.0)));
     }
+    // A drive that says so itself has it among its warnings.
+    if let (Some(spare), Some(least)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
+        && spare < least
+        && health.failing.get() != Some(true)
+    {
+        all.push(remark(subject, wording::spare_low(spare / 100.0, least / 100.0)));
+    }
     if let Some(pending) = health.pending_sectors.get().filter(|pending| *pending > 0) {
         all.push(remark(subject, wording::pending_sectors(pending)));
     }
@@ -376,13 +383,16 @@ mod tests {
 
     #[test]
     fn recorded_errors_are_never_nothing_unusual() {
-        let set: [fn(&mut Drive); 6] = [
+        let set: [fn(&mut Drive); 7] = [
             |drive| drive.counts.media_errors = fact(536),
             |drive| drive.counts.uncorrectable_sectors = fact(8),
             |drive| drive.counts.reallocated_sectors = fact(260),
             |drive| drive.counts.self_tests_failed = fact(1),
             |drive| drive.counts.error_log_entries = fact(3),
             |drive| drive.health.pending_sectors = fact(1),
+            |drive| {
+                (drive.health.spare_percent, drive.health.spare_threshold_percent) = (fact(5.0), fact(10.0))
+            },
         ];
         for (number, set) in set.iter().enumerate() {
             let mut drive = Drive { kind: DriveKind::Scsi, ..Drive::default() };

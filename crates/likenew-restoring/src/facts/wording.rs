@@ -263,6 +263,14 @@ pub(super) fn endurance_used(used: f64) -> String {
     format!("{} of its rated endurance used", Share(used))
 }
 
+pub(super) fn spare_low(spare: f64, least: f64) -> String {
+    format!(
+        "{} of its spare blocks left, below its threshold of {}, so it may fail soon",
+        Share(spare),
+        Share(least)
+    )
+}
+
 pub(super) fn pending_sectors(sectors: u64) -> String {
     format!("{} could not be read and will be remapped when rewritten", count(sectors, "sector"))
 }
