@@ -39,6 +39,20 @@ pub enum TraceError {
         /// The names of all formats.
         formats: String,
     },
+    /// strace wrote it.
+    #[error(
+        "{file} is strace's output: system calls do not show what reaches a drive; record that with \"likenew record\""
+    )]
+    Strace {
+        /// Its name.
+        file: String,
+    },
+    /// iostat wrote it.
+    #[error("{file} is iostat's output, which only counts I/Os; record each of them with \"likenew record\"")]
+    Iostat {
+        /// Its name.
+        file: String,
+    },
     /// It is in the project's format, but of another version.
     #[error("{file} is a trace of another version of likenew: this one reads \"{first_line}\"")]
     OtherVersion {

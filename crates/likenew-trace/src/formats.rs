@@ -89,10 +89,15 @@ impl Format {
             |format: &&Self| !format.header.is_empty() && lower.starts_with(format.header.as_bytes());
         let by_header = FORMATS.iter().find(has_header);
         by_header.or_else(|| FORMATS.iter().find(|format| format.reads(line))).ok_or_else(|| {
-            TraceError::UnknownFormat {
-                file: file.to_owned(),
-                start: line[..line.len().min(60)].escape_ascii().to_string(),
-                formats: format_names(),
+            let file = file.to_owned();
+            match line {
+                _ if is_iostat(ahead) => TraceError::Iostat { file },
+                _ if is_system_call(line) => TraceError::Strace { file },
+                _ => TraceError::UnknownFormat {
+                    file,
+                    start: line[..line.len().min(60)].escape_ascii().to_string(),
+                    formats: format_names(),
+                },
             }
         })
     }
@@ -139,6 +144,28 @@ pub(crate) fn is_header(line: &[u8]) -> bool {
 
 fn is_comment(line: &[u8]) -> bool {
     line[0] == b'#' || line.starts_with(b"cpus=") || line.starts_with(b"CPU:") || line.starts_with(b"Attach")
+}
+
+/// Whether there is a head of iostat's tables among the first lines: `Device r/s …`, in older versions `Device:`.
+fn is_iostat(ahead: &[u8]) -> bool {
+    let is_head = |line: &[u8]| {
+        let mut words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        words.next().is_some_and(|word| [&b"Device"[..], b"Device:"].contains(&word))
+            && words.next().is_some_and(|word| word.ends_with(b"/s") || word == b"tps")
+    };
+    ahead.split(|byte| *byte == b'\n').take(20).any(is_head)
+}
+
+/// Whether strace printed a line: `openat(AT_FDCWD, "x", O_RDONLY) = 3`, after a process and a time, if it was asked for them.
+fn is_system_call(line: &[u8]) -> bool {
+    let Some(open) = line.iter().position(|byte| *byte == b'(') else { return false };
+    let (before, call) = line.split_at(open);
+    let name = before.rsplit(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+    let is_name = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_';
+    let has_ended = |end: &[u8]| call.windows(end.len()).any(|window| window == end);
+    name.first().is_some_and(u8::is_ascii_lowercase)
+        && name.iter().all(is_name)
+        && (has_ended(b") = ") || has_ended(b")  ") || has_ended(b"<unfinished ..."))
 }
 
 /// Their names for `--format`.

@@ -363,6 +363,13 @@ fn what_cannot_be_a_trace_is_reported_what_it_is() {
             b"<html>\xff",
             "has an unknown trace format (it begins with \"<html>\\xff\"); name it with --format: likenew, iolog",
         ),
+        (b"execve(\"/bin/dd\", [\"dd\"], 0x7ffd /* 20 vars */) = 0\n", "is strace's output"),
+        (b"1234  12:00:01.123456 read(3, \"\"..., 4096) = 4096 <0.000012>\n", "likenew record"),
+        (
+            b"Linux 6.1.0 (host) \t01/01/2026 \t_x86_64_\t(2 CPU)\n\nDevice            r/s     rkB/s %util\nsda 1 2 3\n",
+            "is iostat's output",
+        ),
+        (b"Device:         rrqm/s   wrqm/s     r/s\nsda 0 0 0\n", "only counts I/Os"),
         (b"# likenew trace 2\n", "of another version of likenew"),
         (b"\n\n", "has an unknown trace format"),
     ] {
