@@ -48,7 +48,7 @@ pub fn is_job_file(text: &str) -> bool {
     })
 }
 
-/// Reads a job file. Where a job has no end of its own it goes on to that of its target, of which the file's own name is given;
+/// Reads a job file. Where a job has no end of its own it goes on to that of its target, and an offset may be a share of it, of which the file's own name is given;
 /// `bytes_of` says how many bytes it has, unless it has no end either, as a folder.
 ///
 /// # Errors
@@ -59,10 +59,11 @@ pub fn job_file(
 ) -> Result<JobFile, JobFileError> {
     let mut jobs = jobs(text)?;
     let target = target(&jobs)?;
-    if jobs.iter().any(Job::is_endless)
+    let depends = |job: &Job| job.is_endless() || job.options.has_share_beside_bytes();
+    if jobs.iter().any(depends)
         && let Some(bytes) = bytes_of(target.as_deref())
     {
-        jobs.iter_mut().filter(|job| job.is_endless()).for_each(|job| job.options.cover(bytes));
+        jobs.iter_mut().filter(|job| depends(job)).for_each(|job| job.options.cover(bytes));
     }
     let mut notes = Notes::new(1);
     let mut turns: Vec<Vec<&Job>> = Vec::new();
@@ -272,6 +273,20 @@ mod tests {
         let region = workloads[1].streams[0].pattern.region().resolve(1 << 40, 1).unwrap();
         assert_eq!((region, bytes), (quarter..quarter + half, 1_000_001_024));
         assert_eq!(job_file("[a]\nsize=50%\n", |_| None).unwrap_err().reason, wording::ENDLESS);
+    }
+
+    #[test]
+    fn a_share_beside_bytes_is_one_of_the_target() {
+        let text = "[a]\nfilename=/dev/x\nrw=randread\nbs=4k\noffset=25%\nsize=16m\n";
+        let region = |bytes| {
+            let file = job_file(text, |_| bytes).unwrap();
+            (file.workloads[0].streams[0].pattern.region().resolve(1 << 40, 1).unwrap(), file.differences)
+        };
+        let (start, end) = (1 << 28, (1 << 28) + (16 << 20));
+        assert_eq!(region(Some(1 << 30)), (start..end, Vec::new()));
+        let (region, differences) = region(None);
+        assert_eq!(region, 0..16 << 20, "the file in a folder is as long as the job");
+        assert!(differences[0].ends_with("offset=25%"), "{differences:?}");
     }
 
     #[test]

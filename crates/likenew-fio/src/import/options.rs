@@ -91,6 +91,12 @@ impl Options {
         self.values.insert("size".to_owned(), size.to_string());
     }
 
+    /// Whether one of offset and size is a share of what there is, and the other is in bytes.
+    pub(super) fn has_share_beside_bytes(&self) -> bool {
+        let is_share = |option| self.amount(option).map(|amount| matches!(amount, Amount::Percent(_)));
+        is_share("offset").zip(is_share("size")).is_some_and(|(offset, size)| offset != size)
+    }
+
     pub(super) fn text(&self, option: &str) -> Option<&str> {
         self.values.get(option).map(String::as_str)
     }

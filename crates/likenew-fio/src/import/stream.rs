@@ -144,8 +144,15 @@ fn access_pattern(
     leave_out: &mut dyn FnMut(&str),
 ) -> AccessPattern {
     let region = region(options, copies).unwrap_or_else(|| {
-        ["offset", "size"].into_iter().for_each(&mut *leave_out);
-        Region::WHOLE
+        leave_out("offset");
+        match options.amount("size") {
+            // Of a file that is not there yet nobody knows a share.
+            Some(Amount::Bytes(size)) => Region::bytes(0..size.saturating_mul(copies.into())),
+            _ => {
+                leave_out("size");
+                Region::WHOLE
+            }
+        }
     });
     if !is_random {
         return AccessPattern::Sequential(region);
