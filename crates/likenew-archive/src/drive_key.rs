@@ -174,6 +174,10 @@ fn layer_name(layer: &Layer, facts: &Facts) -> Option<String> {
             facts.file_system.as_ref().and_then(|file_system| file_system.kind.value().cloned())
         }
         LayerKind::Partition => layer.start_bytes.value().map(u64::to_string),
+        LayerKind::Loop if layer.start_bytes.value().is_some() => {
+            let file = layer.label.value().map_or("", String::as_str);
+            Some(format!("{file} {:?}", (layer.start_bytes.get(), layer.capacity_bytes.get())))
+        }
         _ => layer.label.value().cloned(),
     };
     Some(format!("{} {}", layer.kind.words(), what.unwrap_or_default()))
@@ -270,7 +274,13 @@ mod tests {
         let partition = |name, start| layer(name, LayerKind::Partition, "", start);
         let file_system = layer("/mnt", LayerKind::FileSystem, "", 0);
         let (first, second) = (partition("sda1", 1 << 20), partition("sda2", 1 << 30));
-        let looped = |file| layer("loop3", LayerKind::Loop, file, 0);
+        let looped =
+            |file| Layer { start_bytes: Fact::NotQueried, ..layer("loop3", LayerKind::Loop, file, 0) };
+        let window = |start, bytes| Layer {
+            start_bytes: Fact::new(start, ""),
+            capacity_bytes: Fact::new(bytes, ""),
+            ..looped("/a.img")
+        };
         let crypt = layer("dm-0", LayerKind::Crypt, "home", 0);
         let targets = [
             of(std::slice::from_ref(&disk)),
@@ -280,9 +290,13 @@ mod tests {
             of(&[file_system.clone(), crypt, first.clone(), disk.clone()]),
             of(&[file_system.clone(), looped("/a.img"), file_system.clone(), first.clone(), disk.clone()]),
             of(&[file_system.clone(), looped("/b.img"), file_system.clone(), first, disk.clone()]),
+            of(&[file_system.clone(), window(0, 1 << 20), disk.clone()]),
+            of(&[file_system.clone(), window(0, 1 << 21), disk.clone()]),
+            of(&[file_system.clone(), window(1 << 20, 1 << 21), disk.clone()]),
         ];
         let keys: BTreeSet<String> = targets.iter().map(|target| key(target, &[])).collect();
         assert_eq!(keys.len(), targets.len());
+        assert!(targets[5].layers[1].ends_with(" /a.img"), "a whole file is known by its name alone");
         // The kernel numbers disks anew at each start.
         let renamed = of(&[file_system, partition("sdb2", 1 << 30), Layer { name: "sdb".into(), ..disk }]);
         assert_eq!(key(&renamed, &[]), key(&targets[3], &[]));

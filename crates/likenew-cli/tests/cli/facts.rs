@@ -4,6 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
+use crate::serve::mounted::Attached;
 use crate::support::{CommandOutput, Sandbox, is_valid};
 
 fn rows(document: &Value) -> Vec<&Value> {
@@ -226,4 +227,22 @@ fn a_type_of_smartctl_is_for_one_real_drive_and_no_other_word() {
         sandbox.run(&words).code(2).says("--smartctl-device takes one target that is on a real drive");
     }
     sandbox.run(&["facts", "--all", "--smartctl-device", "sat"]).code(2).says("--smartctl-device");
+}
+
+#[test]
+fn a_loop_device_over_a_part_of_its_file_says_where_that_begins() {
+    let sandbox = Sandbox::new();
+    let image = sandbox.work().join("image");
+    std::fs::write(&image, vec![1; 8 << 20]).unwrap();
+    for (settings, start) in [
+        (&[][..], None),
+        (&["--offset", "1048576"], Some(1 << 20)),
+        (&["--sizelimit", "2097152"], Some(0)),
+        (&["--offset", "1048576", "--sizelimit", "2097152"], Some(1 << 20)),
+    ] {
+        let Some(part) = Attached::with(&image, settings) else { return };
+        let document = finished(&sandbox.run(&["facts", &part.0, "--json", "-"])).json();
+        let row = rows(&document).into_iter().find(|row| row["fact"] == "start_bytes");
+        assert_eq!(row.and_then(|row| row["value"].as_u64()), start, "{settings:?}");
+    }
 }

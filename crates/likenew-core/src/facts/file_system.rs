@@ -191,7 +191,7 @@ pub struct Layer {
     /// Bytes of the file of a loop device that lie in a hole, and are read without the drive.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub hole_bytes: Fact<u64>,
-    /// Where a partition starts on its disk.
+    /// Where a partition starts on its disk; where a loop device starts in its file, if it holds only a part of that.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub start_bytes: Fact<u64>,
     /// Distance of its start from the drive's nearest physical block boundary; 0 is right.

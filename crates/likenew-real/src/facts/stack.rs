@@ -54,23 +54,21 @@ pub(crate) fn mount_layer(mount: &Mount, devices: &[BlockDevice]) -> Layer {
 
 fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Layer {
     let kind = layer_kind(device);
-    let bytes = |sectors: u64| sectors.checked_mul(512);
     let number = |name: &str| roots.count::<u64>(device, name);
     let base = Layer {
         name: device.name(),
         kind,
         on: device.devices_below().iter().map(BlockDevice::name).collect(),
         label: label(roots, device, kind),
+        start_bytes: start_bytes(roots, device, kind),
         hole_bytes: hole_bytes(roots, device, kind),
-        // /sys counts in sectors of 512 bytes, whatever the device's own are.
-        capacity_bytes: number("size").and_then(wording::TOO_LARGE, bytes),
+        capacity_bytes: number("size").and_then(wording::TOO_LARGE, sector_bytes),
         alignment_offset_bytes: roots.count(device, "alignment_offset"),
         discard_alignment_bytes: number("discard_alignment"),
         ..Layer::default()
     };
     if kind == LayerKind::Partition {
-        let start_bytes = number("start").and_then(wording::TOO_LARGE, bytes);
-        return Layer { start_bytes, ..base };
+        return base;
     }
     let kibibytes = |kibibytes: u64| kibibytes.checked_mul(1024);
     let discards = number("queue/discard_max_bytes");
@@ -91,6 +89,22 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         rotates: rotates(roots, device, kind),
         options: options(queries, device, kind),
         ..array(roots, device, kind, base)
+    }
+}
+
+/// /sys counts in sectors of 512 bytes, whatever the device's own are.
+fn sector_bytes(sectors: u64) -> Option<u64> {
+    sectors.checked_mul(512)
+}
+
+fn start_bytes(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<u64> {
+    let number = |name: &str| roots.count::<u64>(device, name);
+    match kind {
+        LayerKind::Partition => number("start").and_then(wording::TOO_LARGE, sector_bytes),
+        LayerKind::Loop if ["loop/offset", "loop/sizelimit"].iter().any(|of| number(of).get() > Some(0)) => {
+            number("loop/offset")
+        }
+        _ => Fact::NotQueried,
     }
 }
 

@@ -18,7 +18,7 @@ impl Attached {
         Self::with(file, &[])
     }
 
-    fn with(file: &Path, settings: &[&str]) -> Option<Self> {
+    pub(crate) fn with(file: &Path, settings: &[&str]) -> Option<Self> {
         let output = Command::new("losetup").args(settings).args(["--find", "--show"]).arg(file).output();
         match output {
             Ok(output) if output.status.success() => {
