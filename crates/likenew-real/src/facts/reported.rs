@@ -308,12 +308,17 @@ fn bytes_of(text: &str) -> Option<u64> {
     (bytes.is_finite() && bytes >= 0.0 && bytes < 2f64.powi(63)).then_some(bytes.round() as u64)
 }
 
+/// Difference of two capacities of one drive, as a share: `lsblk` prints 1.8T of 2 TB.
+const ROUNDED_SHARE_MAX: f64 = 0.05;
+
 /// By what a drive is known in an output.
 #[derive(Clone, Debug, Default)]
 struct Mark {
     name: Option<String>,
     model: Option<String>,
     serial: Option<String>,
+    /// Which some programs round.
+    capacity_bytes: Option<u64>,
 }
 
 /// What tells a drive from others, beside its name and model.
@@ -395,21 +400,36 @@ impl<'a> Reading<'a> {
             let (one, other) = (known.serial.as_ref()?, mark.serial.as_ref()?);
             Some(one.trim() == other.trim())
         };
-        // One name stands for two models where texts of two machines are read; two programs may call one drive differently.
-        let is_other_model = |drive: &Drive, known: &KnownBy| {
-            let models = drive.identity.model.value().zip(mark.model.as_ref());
-            known.outputs.contains(&self.program)
-                && models.is_some_and(|(of, model)| !is_same_model(of, model))
+        let same_model = |drive: &Drive| {
+            let (of, model) = (drive.identity.model.value()?, mark.model.as_ref()?);
+            Some(is_same_model(of, model))
         };
-        let named = mark.name.as_ref().and_then(|name| {
-            all().find(|(_, (drive, known))| {
-                is_same_name(&drive.name, name)
+        let is_other_size = |drive: &Drive| {
+            let sizes = drive.identity.capacity_bytes.get().zip(mark.capacity_bytes);
+            sizes.is_some_and(|(of, bytes)| of.abs_diff(bytes) as f64 > ROUNDED_SHARE_MAX * of as f64)
+        };
+        let named = || {
+            let name = mark.name.as_ref();
+            all().filter(move |(_, (drive, known))| {
+                name.is_some_and(|name| is_same_name(&drive.name, name))
                     && serials(known) != Some(false)
-                    && !is_other_model(drive, known)
+                    && !is_other_size(drive)
             })
-        });
-        let numbered = || all().find(|(_, (_, known))| serials(known) == Some(true));
-        if let Some((at, _)) = named.or_else(numbered) {
+        };
+        let of_model = named().find(|(_, (drive, _))| same_model(drive) == Some(true));
+        // Some bridges give every drive one serial number.
+        let numbered = || {
+            all().find(|(_, (drive, known))| {
+                serials(known) == Some(true) && same_model(drive) != Some(false) && !is_other_size(drive)
+            })
+        };
+        // One name stands for two models where texts of two machines are read; two programs may call one drive differently.
+        let unlike = || {
+            named().find(|(_, (drive, known))| {
+                !known.outputs.contains(&self.program) || same_model(drive) != Some(false)
+            })
+        };
+        if let Some((at, _)) = of_model.or_else(numbered).or_else(unlike) {
             return Some(at);
         }
         let model = mark.model.as_ref()?;

@@ -464,7 +464,7 @@ impl Smartctl {
         })
     }
 
-    fn number(&self, pointer: &str) -> Fact<u64> {
+    pub(crate) fn number(&self, pointer: &str) -> Fact<u64> {
         self.get(pointer, Value::as_u64)
     }
 

@@ -152,10 +152,14 @@ fn put_layer(device: &Device<'_>, kind: LayerKind, into: &mut Reading<'_>) {
 }
 
 fn put_drive(device: &Device<'_>, into: &mut Reading<'_>) {
-    let mark =
-        Mark { name: Some(device.name.clone()), model: device.text("model"), serial: device.text("serial") };
+    let mark = Mark {
+        name: Some(device.name.clone()),
+        model: device.text("model"),
+        serial: device.text("serial"),
+        capacity_bytes: device.bytes("size").filter(|bytes| *bytes > 0),
+    };
     // Rounded unless it is in bytes; other outputs say it exactly.
-    let capacity = into.fact(device.bytes("size").filter(|bytes| *bytes > 0));
+    let capacity = into.fact(mark.capacity_bytes);
     let firmware = into.fact(device.text("rev"));
     // Behind USB the kernel takes every disk for one that turns.
     let is_usb = device.text("tran").is_some_and(|tran| tran == "usb");
@@ -262,7 +266,7 @@ fn read_identity(text: &[&str], device: Option<String>, into: &mut Reading<'_>) 
     let rotation = into.fact(rotation);
     let most = into.fact(bits);
     let write_cache = feature("Write cache");
-    let mark = Mark { name: device.clone(), model, serial: field("Serial Number") };
+    let mark = Mark { name: device.clone(), model, serial: field("Serial Number"), capacity_bytes: None };
     let drive = into.drive(&mark);
     if drive.kind == DriveKind::Other {
         drive.kind = DriveKind::Sata;

@@ -17,7 +17,7 @@ pub(super) fn read_list(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let mut put = |path: &str, model: &str, serial: &str, firmware: &str, bytes: Option<u64>| {
         let Some(name) = device_path(path) else { return };
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-        let mark = Mark { name: Some(name), model: text(model), serial: text(serial) };
+        let mark = Mark { name: Some(name), model: text(model), serial: text(serial), capacity_bytes: bytes };
         let (firmware, bytes) = (into.fact(text(firmware)), into.fact(bytes));
         let drive = into.drive(&mark);
         drive.kind = DriveKind::Nvme;
@@ -71,7 +71,7 @@ pub(super) fn read_identify(section: &Section<'_>, into: &mut Reading<'_>) -> bo
         Some(json) => json[key].as_u64(),
         None => of_text(key).and_then(|text| first_number(&text)),
     };
-    let mark = Mark { name: device(section), model: text("mn"), serial: text("sn") };
+    let mark = Mark { name: device(section), model: text("mn"), serial: text("sn"), capacity_bytes: None };
     let firmware = into.fact(text("fr"));
     let capacity = into.fact(number("tnvmcap").filter(|bytes| *bytes > 0));
     // Temperatures are in kelvins, 0 where there is none (NVMe base specification 2.0, figure 275).

@@ -82,6 +82,7 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) ->
         name: device,
         model: model.value().map(|model| model.split_whitespace().collect::<Vec<_>>().join(" ")),
         serial: serial.value().cloned(),
+        capacity_bytes: message.number("/user_capacity/bytes").get(),
     };
     let hashed = hashed_serial(into.roots, serial);
     let family = into.fact(answer["model_family"].as_str().map(|family| Some(family.to_owned())));

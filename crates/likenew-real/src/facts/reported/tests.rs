@@ -199,6 +199,30 @@ fn one_name_in_texts_of_several_machines_is_several_drives() {
 }
 
 #[test]
+fn one_serial_number_of_several_models_or_sizes_is_several_drives() {
+    let of = |model: &str, bytes: &str| {
+        let ssd = SSD.replace("860 EVO 1TB", model).replace("1,000,204,886,016", bytes);
+        format!("$ sudo smartctl -x /dev/sda\n{ssd}")
+    };
+    let (one, bytes) = ("860 EVO 1TB", "1,000,204,886,016");
+    let bad = of("870 QVO 1TB", bytes).replace("PASSED", "FAILED!");
+    let others = [bad, of(one, "500,107,862,016")];
+    for other in &others {
+        for texts in [[of(one, bytes), other.clone()], [other.clone(), of(one, bytes)]] {
+            let facts = read(&[("a.txt", &texts[0]), ("b.txt", &texts[1]), ("again.txt", &texts[0])]);
+            assert_eq!(facts.drives.len(), 2, "{other}");
+            let failing = facts.drives.iter().filter(|drive| drive.health.failing.get() == Some(true));
+            assert_eq!(failing.count(), usize::from(other.contains("FAILED!")));
+        }
+    }
+    let lsblk = format!(
+        "NAME {:19} {:>6} {:14} TYPE\nsdb  {:19} {:>6} {:14} disk\n",
+        "MODEL", "SIZE", "SERIAL", "Samsung_SSD_860_EVO", "931.5G", "S3Z8NB0K000001"
+    );
+    assert_eq!(read(&[("a.txt", &of(one, bytes)), ("b.txt", &lsblk)]).drives.len(), 1);
+}
+
+#[test]
 fn an_output_ends_at_the_next_prompt() {
     let text = "$ lsblk -o NAME,MODEL,SIZE,TYPE
 NAME MODEL       SIZE TYPE

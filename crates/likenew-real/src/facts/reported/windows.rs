@@ -81,6 +81,7 @@ fn put(field: impl Fn(&str) -> Option<String>, into: &mut Reading<'_>) -> bool {
         name: at_first,
         model,
         serial: field("SerialNumber").map(|text| text.trim_end_matches('.').to_owned()),
+        capacity_bytes: None,
     };
     let drive = into.drive(&mark);
     if drive.kind == DriveKind::Other {
