@@ -101,9 +101,6 @@ pub struct RatedMetric {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatedMetrics(pub Vec<RatedMetric>);
 
-/// Highest rated speed accepted, in bytes a second or IOPS. Chosen: a thousand times any drive on the market.
-const PER_S_MAX: f64 = 1e14;
-
 /// As they are typed, and at last as tables have them.
 const NAMES: [(&str, Metric); 8] = [
     ("read", Metric::SequentialRead),
@@ -116,20 +113,24 @@ const NAMES: [(&str, Metric); 8] = [
     ("sequential_write", Metric::SequentialWrite),
 ];
 
-/// Makers count in powers of ten; sizes elsewhere are binary.
-const BYTES: [(&str, f64); 8] = [
-    ("kB", 1e3),
-    ("KB", 1e3),
-    ("MB", 1e6),
-    ("GB", 1e9),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TB", 1e12),
+/// Units in small letters. Makers count in powers of ten; sizes elsewhere are binary.
+const BYTES: [(&str, f64); 7] = [
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("tb", 1e12),
+    ("kib", 1024.0),
+    ("mib", 1_048_576.0),
+    ("gib", 1_073_741_824.0),
 ];
-/// Ends of units of rates.
-const PER_S: [&str; 4] = ["/s", "/sec", "/Sec", "ps"];
-const IOPS: [(&str, f64); 4] = [("", 1.0), ("k", 1e3), ("K", 1e3), ("M", 1e6)];
+const IOPS: [(&str, f64); 3] = [("", 1.0), ("k", 1e3), ("m", 1e6)];
+/// Ends of units of rates, and the highest rate that is taken, in bytes a second or IOPS. Chosen: several times any drive on the
+/// market.
+const BYTES_PER_S: ([&str; 3], f64) = (["/s", "/sec", "ps"], 1e11);
+const IO_PER_S: ([&str; 3], f64) = (["iops", "io/s", "ios"], 1e8);
+/// What groups digits: a space, also one that does not break a line, and an apostrophe; or whichever of point and comma is not
+/// before decimals.
+const SEPARATORS: [char; 7] = ['.', ',', ' ', '\'', '\u{a0}', '\u{2009}', '\u{202f}'];
 
 impl RatedMetric {
     /// As it is typed.
@@ -168,41 +169,64 @@ impl FromStr for RatedMetric {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || error::rated_metric(text);
         let (name, value) = text.split_once('=').ok_or_else(wrong)?;
-        let (_, metric) = *NAMES.iter().find(|(known, _)| *known == name.trim()).ok_or_else(wrong)?;
+        let name = name.trim().to_ascii_lowercase().replace(['-', ' '], "_");
+        let (_, metric) = *NAMES.iter().find(|(known, _)| *known == name).ok_or_else(wrong)?;
         let value = value.trim();
         let value = value.strip_prefix("up to ").or(value.strip_prefix("Up to ")).unwrap_or(value);
-        let end = value.find(|letter: char| !letter.is_ascii_digit() && !matches!(letter, '.' | ','));
+        let end = value.find(|letter: char| !letter.is_ascii_digit() && !SEPARATORS.contains(&letter));
         let (digits, unit) = value.split_at(end.unwrap_or(value.len()));
-        let unit = unit.trim();
+        let (digits, unit) = (digits.trim(), unit.trim());
         let is_bytes =
             matches!(metric, Metric::SequentialRead | Metric::SequentialWrite | Metric::SustainedWrite);
-        let number = ungrouped(digits).ok_or_else(wrong)?;
-        if is_bytes && unit.is_empty() {
+        let readings = readings(digits);
+        if is_bytes && unit.is_empty() && !readings.is_empty() {
             return Err(error::rated_without_unit(text));
         }
-        let (units, ends) = if is_bytes { (&BYTES[..], &PER_S[..]) } else { (&IOPS[..], &["IOPS"][..]) };
-        let unit = ends.iter().find_map(|end| unit.strip_suffix(end)).unwrap_or(unit).trim_end();
-        let factor = units.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1;
-        // No drive does a thousand GB/s, or a thousand million IOPS.
-        let is_large = factor >= if is_bytes { 1e9 } else { 1e6 };
-        if !is_large
-            && digits.split_once('.').is_some_and(|(_, rest)| rest.len() == 3)
-            && !digits.contains(',')
-        {
-            return Err(error::rated_in_two_ways(text, digits));
+        let (units, (ends, most)) = if is_bytes { (&BYTES[..], BYTES_PER_S) } else { (&IOPS[..], IO_PER_S) };
+        let small = unit.to_ascii_lowercase();
+        let stem = ends.iter().find_map(|end| small.strip_suffix(end)).unwrap_or(&small).trim_end();
+        let factor = units.iter().find(|(name, _)| *name == stem).ok_or_else(wrong)?.1;
+        let rates = readings.into_iter().map(|number| number * factor).filter(|per_s| *per_s >= 1.0);
+        let (rates, beyond): (Vec<f64>, Vec<f64>) = rates.partition(|per_s| *per_s <= most);
+        let per_s = match rates[..] {
+            [] if beyond.is_empty() => return Err(wrong()),
+            [] => return Err(error::rated_beyond_all_drives(text, is_bytes)),
+            [per_s] => per_s,
+            // Makers group by commas, as this program does; no rated speed has three decimals.
+            [per_s, ..] if digits.contains(',') => per_s,
+            _ => return Err(error::rated_in_two_ways(text, digits)),
+        };
+        if is_bytes && unit[..stem.len()].ends_with('b') {
+            return Err(error::rated_in_bits(text, per_s));
         }
-        let per_s = number * factor;
-        if per_s > 0.0 && per_s <= PER_S_MAX { Ok(Self { metric, per_s }) } else { Err(wrong()) }
+        Ok(Self { metric, per_s })
     }
 }
 
-/// A number in which commas may group three digits, as in 7,450; elsewhere one could be a decimal point.
-fn ungrouped(text: &str) -> Option<f64> {
-    let whole = text.split_once('.').map_or(text, |(whole, _)| whole);
-    let mut groups = whole.split(',');
-    let first = groups.next()?.len();
-    let is_grouped = whole.len() == first || (1..=3).contains(&first) && groups.all(|group| group.len() == 3);
-    is_grouped.then(|| text.replace(',', "").parse().ok())?
+/// What a number can mean: with a point before its decimals, and with a comma there.
+fn readings(text: &str) -> Vec<f64> {
+    let mut found: Vec<f64> = ['.', ','].iter().filter_map(|decimal| reading(text, *decimal)).collect();
+    found.dedup();
+    found
+}
+
+/// A number with this before its decimals, and at most one other separator between groups of three digits.
+fn reading(text: &str, decimal: char) -> Option<f64> {
+    let (whole, decimals) = text.split_once(decimal).unwrap_or((text, "0"));
+    let groups: Vec<&str> = match whole.find(SEPARATORS) {
+        Some(at) => whole.split(whole[at..].chars().next()?).collect(),
+        None => vec![whole],
+    };
+    let is_grouped = |groups: &[&str]| match groups {
+        [_] => true,
+        [first, others @ ..] => {
+            first.len() <= 3 && !first.starts_with('0') && others.iter().all(|group| group.len() == 3)
+        }
+        [] => false,
+    };
+    let is_digits = |text: &&str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_number = groups.iter().chain([&decimals]).all(is_digits) && is_grouped(&groups);
+    is_number.then(|| format!("{}.{decimals}", groups.concat()).parse().ok())?
 }
 
 #[cfg(test)]
@@ -265,6 +289,21 @@ mod tests {
             ("random_write=95K IOPS", Metric::RandomWrite, 95_000.0),
             ("random_read=1.4M", Metric::RandomRead, 1.4e6),
             ("random_read=1,400kIOPS", Metric::RandomRead, 1.4e6),
+            ("read=7.450,00MB/s", Metric::SequentialRead, 7450e6),
+            ("read=3.500,5MB/s", Metric::SequentialRead, 3500.5e6),
+            ("read=7,45 GB/s", Metric::SequentialRead, 7450e6),
+            ("read=7,450GB/s", Metric::SequentialRead, 7450e6),
+            ("write=0,550GB/s", Metric::SequentialWrite, 550e6),
+            ("random_read=95.000,00", Metric::RandomRead, 95_000.0),
+            ("random_read=95 000", Metric::RandomRead, 95_000.0),
+            ("random_read=1\u{202f}400\u{202f}000 IOPS", Metric::RandomRead, 1.4e6),
+            ("random_read=1'400'000", Metric::RandomRead, 1.4e6),
+            ("random_read=1.400.000", Metric::RandomRead, 1.4e6),
+            ("random_read=1,4M", Metric::RandomRead, 1.4e6),
+            ("random_read=1,400M", Metric::RandomRead, 1.4e6),
+            ("random_read=90K IOPs", Metric::RandomRead, 90e3),
+            ("Random-Read=90k", Metric::RandomRead, 90e3),
+            ("READ=550 mB/S", Metric::SequentialRead, 550e6),
         ] {
             assert_eq!(text.parse(), Ok(RatedMetric { metric, per_s }), "{text}");
         }
@@ -273,11 +312,13 @@ mod tests {
             "read=",
             "read=fast",
             "read=0MB/s",
-            "read=7,45GB/s",
+            "read=7,45,1GB/s",
+            "read=7.4,500MB/s",
+            "read=7 45MB/s",
+            "read=0.550.000MB/s",
             "read=,450MB/s",
             "read=1.2.3GB/s",
-            "read=4400Mb/s",
-            "read=4400Mbps",
+            "random_read=0,400",
             "read=95000 IOPS",
             "speed=3MB/s",
             "random_read=-1",
@@ -292,6 +333,20 @@ mod tests {
     fn a_speed_without_a_unit_is_refused_with_the_one_to_add() {
         let error = "read=550".parse::<RatedMetric>().unwrap_err();
         assert_eq!(error, "\"read=550\" has no unit; write read=550MB/s, or GB/s");
+    }
+
+    #[test]
+    fn bits_and_more_than_any_drive_does_are_asked_about() {
+        for (text, words) in [
+            ("read=4400Mb/s", "write 4400MB/s for bytes or 550MB/s for bits"),
+            ("read=6Gbps", "write 6000MB/s for bytes or 750MB/s for bits"),
+            ("read=550mb/s", "write 550MB/s for bytes or 68.75MB/s for bits"),
+            ("read=7450000MB/s", "more than any drive reads or writes"),
+            ("random_read=1,400,000K", "more than any drive does"),
+        ] {
+            let error = text.parse::<RatedMetric>().unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

@@ -1220,6 +1220,26 @@ pub(in crate::check) mod error {
             "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
              random_read=10000, random_write=40000 or random_read_qd32=95000 (the last three in IOPS)"
         )
+    pub(crate) fn rated_in_bits(text: &str, bytes_per_s: f64) -> String {
+        let megabytes = bytes_per_s / 1e6;
+        format!(
+            "\"{text}\" can be read in two ways; write {megabytes}MB/s for bytes or {}MB/s for bits",
+            megabytes / 8.0
+        )
+    }
+
+    pub(crate) fn rated_beyond_all_drives(text: &str, is_bytes: bool) -> String {
+        if is_bytes {
+            format!(
+                "\"{text}\" is more than any drive reads or writes, 100 GB/s; write it as in read=7450MB/s"
+            )
+        } else {
+            format!(
+                "\"{text}\" is more than any drive does, 100 million IOPS; write it as in random_read=95000"
+            )
+        }
+    }
+
     }
 }
 
