@@ -324,6 +324,12 @@ pub struct Feasibility {
     /// Bytes of the disk below a folder that no partition covers and that could be discarded; not queried for
     /// other targets.
     pub unused_bytes: Fact<u64>,
+    /// Bytes of the owner's files in a folder that could be rewritten in place; not queried for other targets.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub file_bytes: Fact<u64>,
+    /// Of those, bytes of the files that have lain there for so long that they may be old data.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub old_file_bytes: Fact<u64>,
 }
 
 impl Feasibility {

@@ -20,12 +20,14 @@ use std::path::{Path, PathBuf};
 use likenew_core::facts::{Drive, DriveKind, Fact, Facts};
 use likenew_core::fix::{ActionKind, Feasibility, ManualStep, Objection};
 use likenew_core::probe::ProbeResult;
+use likenew_core::workload::OLD_AGE_S;
 
 use self::precondition::{Environment, PowerSupply, Precondition, Standing, for_drive};
 use crate::block::DeviceNumber;
 use crate::consent::UnusedSpace;
 use crate::drive_commands::{NvmeCommand, identify_ata, read_nvme};
 use crate::mounts::Mount;
+use crate::old_files::file_bytes;
 pub use crate::standards::Sanitize;
 pub use crate::standards::ata::AtaSecurity;
 use crate::standards::nvme::Controller;
@@ -34,10 +36,25 @@ use crate::wording::erase as wording;
 // What could be done to the drives below a folder or device, and what prevents each of it. This only looks;
 // it changes nothing.
 
-/// Answers `Probe::Feasibility` for the folder, file or device of `fd`.
-pub(crate) fn probe_feasibility(fd: impl AsFd) -> ProbeResult {
+/// Answers `Probe::Feasibility` for the folder, file or device of `fd`; `folder` is where the owner's files are.
+pub(crate) fn probe_feasibility(fd: impl AsFd, folder: Option<&Path>) -> ProbeResult {
     match crate::facts::collect(&fd, None) {
-        ProbeResult::Facts(facts) => ProbeResult::Feasibility(feasibility(&facts, fd)),
+        ProbeResult::Facts(facts) => {
+            let bytes = |age_s_least| {
+                folder.map_or(Fact::NotQueried, |folder| {
+                    Fact::from_option(
+                        file_bytes(folder, age_s_least),
+                        wording::TOO_MANY_FILES,
+                        wording::FILES,
+                    )
+                })
+            };
+            ProbeResult::Feasibility(Feasibility {
+                file_bytes: bytes(0),
+                old_file_bytes: bytes(OLD_AGE_S),
+                ..feasibility(&facts, fd)
+            })
+        }
         other => other,
     }
 }
@@ -244,9 +261,14 @@ mod tests {
     #[test]
     fn this_folder_can_be_inspected() {
         let folder = tempfile::tempdir().unwrap();
-        let result = probe_feasibility(File::open(folder.path()).unwrap());
+        std::fs::write(folder.path().join("film"), vec![1; 3 << 20]).unwrap();
+        let result = probe_feasibility(File::open(folder.path()).unwrap(), Some(folder.path()));
         let ProbeResult::Feasibility(feasibility) = result else { panic!("{result:?}") };
         assert!(feasibility.manual_steps.is_empty() && feasibility.unused_bytes != Fact::NotQueried);
+        assert_eq!(
+            (feasibility.file_bytes.get(), feasibility.old_file_bytes.get()),
+            (Some(3 << 20), Some(0))
+        );
         assert!(feasibility.objections.iter().all(|objection| !objection.reason.ends_with('.')));
     }
 

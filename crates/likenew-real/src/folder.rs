@@ -22,6 +22,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::clock::Monotonic;
 use crate::engine::{Carrier, Engine, RealDrive};
+use crate::erase::probe_feasibility;
 use crate::facts;
 use crate::identify::{DeviceInfo, resolve};
 use crate::lab_error::{io_error, last_errno, not_possible};
@@ -332,7 +333,10 @@ impl Medium for FileTable {
                 .unsuitable()
                 .map_or_else(|| self.extents(), Err)
                 .map_or_else(ProbeResult::Unknown, ProbeResult::Extents)),
-            Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims | Probe::Feasibility => {
+            Probe::Feasibility => {
+                Ok(probe_feasibility(self.scratch.directory(), self.scratch.path().parent()))
+            }
+            Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims => {
                 Ok(probe_open(self.scratch.directory(), probe))
             }
             Probe::TrimReadBack(asked) => {

@@ -94,6 +94,14 @@ pub fn files_in_address_order(folder: &Path) -> Result<Vec<PlacedFile>, String> 
     Ok(files)
 }
 
+/// Bytes of the owner's files in a folder, of 1 MiB and more, since whose last write so many seconds have passed. `None` where
+/// a short search did not meet all of them.
+pub fn file_bytes(folder: &Path, age_s_least: u64) -> Option<u64> {
+    let bounds = Bounds { bytes_least: ALL.bytes_least, age_s_least, ..SAMPLE };
+    let search = Search::run(folder, Monotonic::start(), wall_seconds(), bounds).ok()?;
+    (!search.is_part).then(|| search.candidates.iter().map(|candidate| candidate.bytes).sum())
+}
+
 /// The largest of the owner's files in a folder that can be read, of so many bytes at least.
 pub fn largest_file(folder: &Path, bytes_least: u64) -> Option<PathBuf> {
     let bounds = Bounds { bytes_least, age_s_least: 0, ..SAMPLE };
@@ -370,6 +378,8 @@ mod tests {
         fs::create_dir(at(DIRECTORY)).unwrap();
         fs::write(at(DIRECTORY).join(MARKER), "").unwrap();
         fs::write(at(DIRECTORY).join("ours"), &long).unwrap();
+        let (both, none) = (Some((28 * MIB - 1) as u64), Some(0));
+        assert_eq!((file_bytes(folder.path(), 0), file_bytes(folder.path(), OLD_AGE_S)), (both, none));
         assert!(find(folder.path(), 29).err().unwrap().contains("has been here for 30 days"));
 
         let old = find(folder.path(), 31).unwrap();

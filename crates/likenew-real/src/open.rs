@@ -235,7 +235,9 @@ impl Drive for FactsDrive {
                 Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
             }
             (Probe::Facts, Examined::Known(facts)) => Ok(ProbeResult::Facts(facts.clone())),
-            (Probe::Feasibility, Examined::Path(fd, ..)) => Ok(probe_feasibility(fd)),
+            (Probe::Feasibility, Examined::Path(fd, path, kind)) => {
+                Ok(probe_feasibility(fd, (*kind == Kind::Folder).then_some(path.as_path())))
+            }
             _ => Ok(ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned())),
         }
     }

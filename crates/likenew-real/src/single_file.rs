@@ -171,7 +171,7 @@ pub(crate) fn probe_open(fd: impl AsFd, probe: &Probe) -> ProbeResult {
         (Probe::TrimPath | Probe::TrimClaims, Some(None), _) => unknown(trim_wording::DEVICE_NOT_LISTED),
         (Probe::TrimPath, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
         (Probe::TrimClaims, None, _) => unknown(trim_wording::NO_DEVICE_BELOW),
-        (Probe::Feasibility, ..) => crate::erase::probe_feasibility(fd),
+        (Probe::Feasibility, ..) => crate::erase::probe_feasibility(fd, None),
         (Probe::Extents, Some(_), _) => unknown(trim_wording::DEVICE_ADDRESSES),
         (Probe::Extents, None, None) => unknown(trim_wording::FILE_SYSTEM_NOT_LISTED),
         (Probe::Extents, None, Some(mounted)) => match (mounted.unsuitable(), fstat(&fd)) {

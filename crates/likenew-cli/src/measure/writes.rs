@@ -10,8 +10,10 @@ use likenew_core::fix::Fix;
 use likenew_core::probe::Probe;
 use likenew_core::procedure::Evidence;
 use likenew_core::units::Nanos;
+use likenew_core::workload::OLD_AGE_S;
 use likenew_real::clock::wall_date;
 use likenew_real::consent::{Agreement, Loss, UnusedSpace};
+use likenew_real::old_files::file_bytes;
 use likenew_real::open::PathKind;
 use serde::Serialize;
 
@@ -111,22 +113,28 @@ struct WriteEstimate {
     bytes: u64,
     /// Whether a faster drive than the assumed one cannot write more: a run that only time ends has no bound.
     is_bounded: bool,
-    /// Bytes of the owner's files that may be rewritten in place: all that are in use, because it is unknown
-    /// beforehand what is slow.
+    /// Bytes of the owner's files that may be rewritten in place: of all of them, because it is unknown beforehand what is slow;
+    /// where the folder holds too many to look at, all that its file system has in use.
     rewritten: u64,
 }
 
 impl WriteEstimate {
     /// From a dry run on this path.
     fn from_dry_run(dry_run: &DryRun, path: &str) -> Self {
-        let rewrites_files =
-            |probe: &&Probe| matches!(probe, Probe::Fix(Fix::RefreshFiles { .. } | Fix::RewriteFiles { .. }));
-        let times = dry_run.probes.iter().filter(rewrites_files).count() as u64;
-        let used = || likenew_real::space::used_bytes(Path::new(path)).unwrap_or(u64::MAX);
+        let folder = Path::new(path);
+        let used = || likenew_real::space::used_bytes(folder).unwrap_or(u64::MAX);
+        let rewritten = |probe: &Probe| {
+            let age_s_least = match probe {
+                Probe::Fix(Fix::RefreshFiles { .. }) => OLD_AGE_S,
+                Probe::Fix(Fix::RewriteFiles { .. }) => 0,
+                _ => return None,
+            };
+            Some(file_bytes(folder, age_s_least).unwrap_or_else(used))
+        };
         Self {
             bytes: dry_run.bytes_written_max.unwrap_or(dry_run.bytes_written),
             is_bounded: dry_run.bytes_written_max.is_some(),
-            rewritten: if times > 0 { used().saturating_mul(times) } else { 0 },
+            rewritten: dry_run.probes.iter().filter_map(rewritten).fold(0, u64::saturating_add),
         }
     }
 

@@ -82,6 +82,8 @@ pub(crate) fn format_status(code: u16, meaning: &str) -> String {
 
 // ## Clauses: what has to hold before an erase
 
+pub(crate) const FILES: &str = "the files in the folder";
+pub(crate) const TOO_MANY_FILES: &str = "it holds more files than are looked at for this";
 pub(crate) const PARTITION_TABLE: &str = "the partition table";
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
 

@@ -207,7 +207,7 @@ impl ReconditionStep for Rewrite {
 
     fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
         if context.is_folder() {
-            return context.facts?.file_system.as_ref()?.used_bytes.get();
+            return context.file_bytes(false);
         }
         let used = context.in_use();
         Some((used.end - used.start) * PASSES as u64)

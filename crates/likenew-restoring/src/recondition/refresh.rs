@@ -59,7 +59,7 @@ impl ReconditionStep for Refresh {
 
     fn bytes(&self, context: &StepContext<'_>) -> Option<u64> {
         if context.is_folder() {
-            return context.facts?.file_system.as_ref()?.used_bytes.get();
+            return context.file_bytes(true);
         }
         let used = context.in_use();
         Some(used.end - used.start)

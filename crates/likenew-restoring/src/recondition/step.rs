@@ -350,6 +350,15 @@ impl StepContext<'_> {
         drive.health.used_percent.get().map(|percent| percent / 100.0).filter(|used| *used >= 1.0)
     }
 
+    /// Bytes that the owner's files can have, or the old ones of them, in a folder: those of all files where they were counted, else
+    /// what its file system has in use.
+    pub(super) fn file_bytes(&self, only_old: bool) -> Option<u64> {
+        let counted = self.feasibility.and_then(|feasibility| {
+            if only_old { feasibility.old_file_bytes.get() } else { feasibility.file_bytes.get() }
+        });
+        counted.or_else(|| self.facts?.file_system.as_ref()?.used_bytes.get())
+    }
+
     /// Space that may hold files of the owner, on a target other than a folder.
     pub(super) fn in_use(&self) -> Range<u64> {
         used_space(self.evidence, self.options.free)
