@@ -412,7 +412,12 @@ impl Recondition {
         }
         let cause = harmful.first().map(|harmful| &*harmful.statement);
         if let Some(cause) = cause.filter(|_| !actions.is_empty()) {
-            return wording::only_by_hand(cause, actions);
+            let named =
+                self.options.step.filter(|_| actions.iter().any(|action| step_kind(action).is_some()));
+            return match named {
+                Some(named) => wording::other_step(named, cause, actions),
+                None => wording::only_by_hand(cause, actions),
+            };
         }
         let blocked = harmful.iter().flat_map(|harmful| &harmful.blocked);
         let blocked: Vec<(&str, &str)> = blocked.map(|step| (step.why, &*step.reason)).collect();

@@ -232,6 +232,17 @@ pub(super) fn only_by_hand(cause: &str, actions: Vec<Action>) -> (String, Answer
     )
 }
 
+/// The step that was named found nothing to do, and others can help.
+/// `cause` is a clause.
+pub(super) fn other_step(named: StepName, cause: &str, actions: Vec<Action>) -> (String, Answer) {
+    let named = named.text();
+    let answer = format!("not restored by {named}; another step can help against this: {cause}");
+    (
+        format!("Not restored by {named}; another step can help: {cause}."),
+        Answer { actions, ..Answer::problem(RESULT, "Result", answer) },
+    )
+}
+
 /// Each step that would help, as an imperative, with what prevents it for now.
 pub(super) fn not_now(blocked: &[(&str, &str)]) -> (String, Answer) {
     let answer =
