@@ -287,6 +287,11 @@ impl<'a> DiagnosedCheck<'a> {
         }
     }
 
+    /// Whether the drive failed I/Os of it.
+    pub(crate) fn has_failed(&self) -> bool {
+        has_failed(self.results.past.segments.iter().copied())
+    }
+
     pub(crate) fn findings(&self) -> Findings {
         if let Some(facts) =
             self.facts.filter(|_| self.options.from_outputs && self.options.measured.is_empty())
@@ -297,7 +302,7 @@ impl<'a> DiagnosedCheck<'a> {
         let segments = || past.segments.iter().copied();
         let (options, case, diagnosis) = (self.options, self.case(), self.diagnosis());
         let mut findings = self.answers(&case).findings();
-        if has_failed(segments()) && !findings.found_problem() {
+        if self.has_failed() && !findings.found_problem() {
             // Failed I/Os become the summary; beside them, speeds are no news.
             findings.summary.clear();
         }

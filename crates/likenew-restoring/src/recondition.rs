@@ -25,7 +25,7 @@ use likenew_rated::{Figure, usual_for};
 
 use crate::check::{Check, CheckOptions, DiagnosedCheck, harmful_causes};
 use crate::facts::lasting;
-use crate::site::{add_series, add_table};
+use crate::site::{add_failed_ios, add_series, add_table};
 use comparison::{Change, Effect, Measure, changes};
 use outcome::StepOutcome;
 use passes::{Overwrite, OverwriteAll, Rewrite};
@@ -149,6 +149,10 @@ impl Recondition {
             return first.into_iter().chain([named]).find(is_open);
         }
         let check = history.checks.last().expect("a step is chosen by a check");
+        if check.has_failed() {
+            // Each step loads a failing drive when its data has yet to be saved.
+            return None;
+        }
         let diagnosis = check.diagnosis();
         let can = |name: StepName| {
             let step = implementation(name);
@@ -310,6 +314,7 @@ impl Recondition {
         } else {
             self.put_answers(&context, &history, &finished_steps, &mut findings);
         }
+        add_failed_ios(context.evidence, &context.evidence.segments, &mut findings);
         add_table(&mut findings, "before_and_after", outcome::change_rows(&finished_steps));
         add_table(&mut findings, "steps", outcome::step_rows(&finished_steps));
         add_table(&mut findings, "passes", attempts.iter().flat_map(outcome::pass_rows));
@@ -395,6 +400,9 @@ impl Recondition {
     ) -> (String, Answer) {
         if let Some(named) = self.options.step.filter(|_| attempts.is_empty()) {
             return named_step_not_run(context, check, named);
+        }
+        if check.has_failed() {
+            return wording::drive_fails();
         }
         let (case, diagnosis) = (check.case(), check.diagnosis());
         let harmful: Vec<&FoundCause> = harmful_causes(diagnosis).collect();

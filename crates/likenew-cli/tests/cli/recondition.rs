@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::filesystem::Ext4;
 use crate::serve::mounted::{Attached, MAKE_EXT4, Mounted};
 use crate::serve::noise;
 use crate::serve::server::Serving;
@@ -255,4 +256,44 @@ fn a_device_is_given_up_with_consent_alone_and_that_is_written_down() {
     assert_eq!(entries[1]["outcome"]["complete"], true);
     assert_eq!(entries[1]["outcome"]["bytes_done"], 640 << 20);
     assert_eq!(entries[1]["consent"]["id"], image.to_str().unwrap());
+}
+
+#[test]
+fn a_drive_that_fails_reads_is_to_be_saved_and_not_restored() {
+    let sandbox = Sandbox::new();
+    let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../../catalog/tiny-flash.toml");
+    let faults = [("unreadable", "\"700MiB..701MiB\""), ("retry_ns", "100000000"), ("retries_max", "10")];
+    let fault =
+        |(key, value): (&str, &str)| format!("{key} = {{ value = {value}, source = \"this test\" }}\n");
+    let text = format!("{}\n[faults]\n{}", fs::read_to_string(tiny).unwrap(), faults.map(fault).concat());
+    fs::write(sandbox.work().join("bad.toml"), text).unwrap();
+    let report = sandbox.run(&["recondition", "sim:bad.toml?state=used", "--json", "-"]).code(10).json();
+    assert_eq!(answer(&report, "io_errors")["actions"][0]["id"], "back_up", "{report}");
+    assert!(report["tables"]["steps"].is_null(), "{report}");
+    assert!(summary(&report).contains("load a failing drive"), "{}", summary(&report));
+}
+
+#[test]
+fn no_more_is_announced_than_the_files_of_the_folder() {
+    let sandbox = Sandbox::new();
+    let Some(ext4) = Ext4::mount(&sandbox) else { return };
+    let folder = Path::new(ext4.path()).join("folder");
+    fs::create_dir(&folder).unwrap();
+    fs::write(Path::new(ext4.path()).join("beside"), vec![1; 16 << 20]).unwrap();
+    for (name, bytes) in [("film", 8 << 20), ("note", 1000)] {
+        fs::write(folder.join(name), vec![1; bytes]).unwrap();
+        let of =
+            ["recondition", folder.to_str().unwrap(), "--estimate", "--bytes", "128MiB", "--reserve", "1MiB"];
+        sandbox.run(&of).code(0).says("rewrites up to 8 MiB of your files");
+    }
+}
+
+#[test]
+fn a_step_that_does_nothing_leads_to_the_one_that_can() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .run(&["recondition", AGED, "--step", "refresh"])
+        .code(10)
+        .says("Not restored by refresh; another step can help")
+        .says("--step trim");
 }

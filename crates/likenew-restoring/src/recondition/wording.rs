@@ -268,6 +268,14 @@ pub(super) fn no_remedy(cause: Option<&str>) -> (String, Answer) {
     }
 }
 
+/// I/Os that failed are an answer of their own.
+pub(super) fn drive_fails() -> (String, Answer) {
+    (
+        "Nothing was done: each step would load a failing drive further.".into(),
+        Answer::unknown(RESULT, "Result", "nothing was done; the drive failed I/Os"),
+    )
+}
+
 pub(super) fn as_new() -> (String, Answer) {
     (
         "Nothing to restore: the drive is as fast as it should be.".into(),
