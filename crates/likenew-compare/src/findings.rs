@@ -22,8 +22,12 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
     let (mut compared, mut largest) = (Vec::new(), Vec::new());
     for other in others {
         let speeds = speeds(other.tables);
+        let is_renamed = is_renamed(first, other);
         let ratio = |speed: &crate::speed::Speed| {
-            let same = speeds.iter().find(|of| of.name == speed.name && of.unit == speed.unit)?;
+            let is_same = |of: &crate::speed::Speed| {
+                of.unit == speed.unit && (of.name == speed.name || is_renamed && of.test == speed.test)
+            };
+            let same = speeds.iter().find(|of| is_same(of))?;
             ratio_of([first, other], speed, same)
         };
         let ratios: Vec<Option<SpeedRatio>> = base.iter().map(ratio).collect();
@@ -70,12 +74,30 @@ fn answer(first: &ComparedRun<'_>, other: &ComparedRun<'_>, ratios: &[SpeedRatio
     Some(answer)
 }
 
+/// The only workload of a plan, without what it is called and what its addresses are drawn from.
+fn only_workload(run: &ComparedRun<'_>) -> Option<toml::Table> {
+    let [only] = run.plan.options.get("workload")?.as_array()?.as_slice() else { return None };
+    let mut workload = only.as_table()?.clone();
+    workload.retain(|key, _| key != "name" && key != "seed");
+    Some(workload)
+}
+
+/// Whether both ran a single workload that differs in its name and its end at most: fio's jobs are called what one likes.
+fn is_renamed(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> bool {
+    let of =
+        |run| only_workload(run).map(|workload| ["stream", "lanes"].map(|key| workload.get(key).cloned()));
+    of(first).is_some_and(|workload| Some(workload) == of(other))
+}
+
 /// What was measured in another way, if anything was.
 fn other_settings(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> Option<String> {
     let (one, two) = (&first.plan.options, &other.plan.options);
     let keys = one.keys().chain(two.keys().filter(|key| !one.contains_key(*key)));
-    let differing: Vec<&str> =
-        keys.filter(|key| one.get(*key) != two.get(*key)).map(String::as_str).collect();
+    let is_alike = |key: &str| {
+        one.get(key) == two.get(key)
+            || key == "workload" && only_workload(first).is_some_and(|of| Some(of) == only_workload(other))
+    };
+    let differing: Vec<&str> = keys.map(String::as_str).filter(|key| !is_alike(key)).collect();
     (!differing.is_empty()).then(|| wording::other_settings(&differing))
 }
 

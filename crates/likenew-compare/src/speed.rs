@@ -55,6 +55,8 @@ const TABLES: [SpeedTable; 12] = [
 pub(crate) struct Speed {
     /// What was measured, in words; the same in every run.
     pub(crate) name: String,
+    /// The same without the name of the workload.
+    pub(crate) test: String,
     /// `bytes/s`, `1/s`, `commits/s` or `points`.
     pub(crate) unit: &'static str,
     /// The speed.
@@ -105,8 +107,10 @@ fn of_row(table: &SpeedTable, row: &Row) -> Option<Speed> {
     };
     let low = number(row, table.low).unwrap_or(value).min(value);
     let high = number(row, table.high).unwrap_or(value).max(value);
-    let name = wording::speed(row.iter().take_while(|(key, _)| *key != table.column));
-    Some(Speed { name, unit, value, basis: Basis::Interval { low, high } })
+    let cells = || row.iter().take_while(|(key, _)| *key != table.column);
+    let (name, test) =
+        (wording::speed(cells()), wording::speed(cells().filter(|(key, _)| *key != "workload")));
+    Some(Speed { name, test, unit, value, basis: Basis::Interval { low, high } })
 }
 
 fn of_samples(table: &SpeedTable, rows: &[Row]) -> Option<Speed> {
@@ -119,7 +123,7 @@ fn of_samples(table: &SpeedTable, rows: &[Row]) -> Option<Speed> {
     let values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
     let value = likenew_stats::summary::median(&values)?;
     let name = wording::sampled_speed(table.name).to_owned();
-    Some(Speed { name, unit: "bytes/s", value, basis: Basis::Samples(samples) })
+    Some(Speed { test: name.clone(), name, unit: "bytes/s", value, basis: Basis::Samples(samples) })
 }
 
 /// Standard errors from a value to each end of its interval at 95%, of a normal distribution.
@@ -240,7 +244,7 @@ mod tests {
 
     fn speed(value: f64, spread: f64) -> Speed {
         let basis = Basis::Interval { low: value / spread, high: value * spread };
-        Speed { name: "write".into(), unit: "bytes/s", value, basis }
+        Speed { name: "write".into(), test: String::new(), unit: "bytes/s", value, basis }
     }
 
     fn ratio(kind: Kind, is_virtual: bool, first: &Speed, other: &Speed) -> Option<SpeedRatio> {
@@ -278,6 +282,7 @@ mod tests {
             let places = (0..40).map(|place| (place.to_string(), factor * f64::from(200 - 3 * place)));
             Speed {
                 name: "files".into(),
+                test: String::new(),
                 unit: "bytes/s",
                 value: 1.0,
                 basis: Basis::Samples(places.collect()),

@@ -284,6 +284,17 @@ fn what_other_programs_print_is_compared() {
     assert!(compared.contains("faster") && !compared.contains("write write"), "{compared}");
     put("dd.txt", "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 2.07 s, 518 MB/s\n");
     sandbox.run(&["compare", "before.txt", "dd.txt"]).code(2).says("no speed in common");
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/../likenew-fio/tests/samples/read.json");
+    let mut result: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(sample).unwrap()).unwrap();
+    for (name, job, bs) in [("a.fio", "before", "4k"), ("b.fio", "after", "4k"), ("c.fio", "other", "8k")] {
+        result["jobs"][0]["jobname"] = job.into();
+        result["jobs"][0]["job options"]["bs"] = bs.into();
+        put(name, &result.to_string());
+    }
+    let renamed = sandbox.run(&["compare", "a.fio", "b.fio", "--details"]).code(0).stdout();
+    assert!(renamed.contains("before read") && !renamed.contains("other settings"), "{renamed}");
+    sandbox.run(&["compare", "a.fio", "c.fio"]).code(2).says("no speed in common");
     put("notes.txt", "it was slow\n");
     sandbox
         .run(&["compare", "notes.txt", "dd.txt"])
