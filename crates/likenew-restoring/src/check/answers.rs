@@ -212,6 +212,13 @@ impl Answers<'_> {
         if let Some(share) = self.case.holes() {
             return wording::sparse(share, speeds);
         }
+        let is_slow = |least: &Shortfall| {
+            least.share.value < least.reference.share_least()
+                && !by_design.contains(&Symptom::Below(least.metric))
+        };
+        if let Some(least) = self.least_below().filter(is_slow) {
+            return wording::perhaps_slow(&least, self.case.is_memory(), speeds);
+        }
         let is_compared = self.compared().any(|compared| compared.reference.origin.is_of_this_drive());
         if !open.is_empty() {
             let (summary, answer) = wording::worth_a_look_headline(&open, is_compared, speeds);
@@ -695,7 +702,7 @@ fn by_design(found_cause: &FoundCause) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Drive, Fact, Facts};
+    use likenew_core::facts::{Drive, Fact, Facts, Layer, LayerKind};
     use likenew_diagnosis::{Measurements, Overall, Reference, Site, by_name};
 
     use super::*;
@@ -801,6 +808,32 @@ mod tests {
     #[test]
     fn a_drive_that_wakes_after_a_pause_is_healthy() {
         let sleep = found("power_saving", &[Symptom::SlowAfterIdle]);
+    #[test]
+    fn what_is_far_below_its_reference_is_never_called_not_slow() {
+        let layer = Layer {
+            kind: LayerKind::FileSystem,
+            label: Fact::new("tmpfs".into(), "/proc/self/mountinfo"),
+            ..Layer::default()
+        };
+        let memory = Facts { stack: vec![layer], ..Facts::default() };
+        let of = |share, facts: Option<&Facts>| {
+            let metrics = [
+                (READ, narrow(100e6)),
+                (Metric::SequentialWrite, Measured::with_interval(share * 100e6, 0.2)),
+            ];
+            findings_with_facts(&metrics, true, &diagnosis(Vec::new()), facts)
+        };
+        let in_memory = of(0.046, Some(&memory));
+        assert_eq!(
+            in_memory.summary,
+            "100 MB/s read, 4.60 MB/s write; sequential writes at 4.6% of new, in memory, where no drive is slow."
+        );
+        assert_eq!(in_memory.answers[0].standing, Standing::Unknown);
+        let unsure = of(0.74, None);
+        assert!(unsure.summary.ends_with("at 74% of new, too uncertain to call slow."), "{}", unsure.summary);
+        assert_eq!(of(0.85, None).answers[0].standing, Standing::Good);
+    }
+
         let findings = findings(&[(READ, narrow(100e6))], true, &diagnosis(vec![sleep]));
         assert_eq!(findings.summary, "Reads are as fast as new: 100 MB/s; writes were not tested.");
         assert!(!findings.found_problem());

@@ -227,6 +227,15 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
     (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text))
 }
 
+/// Of a metric that is below what counts as slow, where that shows nothing of the drive.
+pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -> (String, Answer) {
+    let (speeds, metric) = (tested.words(), least.metric.plural());
+    let (share, of) = (share_text(least.share), least.reference.origin.words());
+    let why = if is_memory { "in memory, where no drive is slow" } else { "too uncertain to call slow" };
+    let text = format!("{speeds}; {metric} at {share} of {of}, {why}");
+    (format!("{}.", capitalize(&text)), with_share(Answer::unknown(UNDECIDED, SPEED, text), least.share))
+}
+
 pub(super) fn only_baseline_is_known() -> &'static str {
     "Whether the baseline was as fast as it should be is unknown; --advertised compares with rated speeds."
 }
