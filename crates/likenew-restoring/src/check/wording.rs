@@ -729,9 +729,9 @@ pub(super) const MEASURED_AT: &str = "measured_at";
 /// A hard disk is about twice as fast at its first addresses as at its last ones.
 pub(super) fn places_of_disk(is_written: bool) -> Answer {
     let text = if is_written {
-        "first third of the disk for reads, its end for writes"
+        "first third of its addresses for reads, their end for writes"
     } else {
-        "first third of the disk"
+        "first third of its addresses"
     };
     Answer::info(MEASURED_AT, "Measured at", text)
 }
@@ -1220,15 +1220,6 @@ pub(in crate::check) mod error {
         format!("\"{text}\" can be read in two ways; write {thousands} or {decimal}")
     }
 
-    pub(crate) fn rated_twice(text: &str) -> String {
-        format!("\"{text}\" comes second; give one speed of a kind")
-    }
-
-    pub(crate) fn rated_metric(text: &str) -> String {
-        format!(
-            "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
-             random_read=10000, random_write=40000 or random_read_qd32=95000 (the last three in IOPS)"
-        )
     pub(crate) fn rated_in_bits(text: &str, bytes_per_s: f64) -> String {
         let megabytes = bytes_per_s / 1e6;
         format!(
@@ -1249,6 +1240,15 @@ pub(in crate::check) mod error {
         }
     }
 
+    pub(crate) fn rated_twice(text: &str) -> String {
+        format!("\"{text}\" comes second; give one speed of a kind")
+    }
+
+    pub(crate) fn rated_metric(text: &str) -> String {
+        format!(
+            "\"{text}\" is not a rated speed; write read=550MB/s, write=520MB/s, sustained_write=450MB/s, \
+             random_read=10000, random_write=40000 or random_read_qd32=95000 (the last three in IOPS)"
+        )
     }
 }
 
