@@ -120,7 +120,10 @@ impl Xray {
     }
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {
-        Context::new(evidence, span, self.options.budget(span), is_planning)
+        let budget = self.options.budget(span);
+        // In memory nothing is written but what is read.
+        let budget = if evidence.identity.is_memory() { budget.min(span) } else { budget };
+        Context::new(evidence, span, budget, is_planning)
     }
 }
 

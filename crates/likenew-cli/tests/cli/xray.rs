@@ -112,6 +112,7 @@ fn a_folder_in_memory_is_called_that() {
         let of = ["xray", memory.0.to_str().unwrap(), "--reserve", "1MiB", "--json", "-"];
         let report = sandbox.run(&[&of, more].concat()).code(0).json();
         assert_eq!(property(&report, "medium")["word"], "memory");
+        assert!(report["bytes_written"].as_u64().unwrap() <= 128 << 20);
         assert!(!report.to_string().contains("I/O error"), "{}", report["answers"]);
     }
 }
