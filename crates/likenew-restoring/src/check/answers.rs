@@ -826,7 +826,7 @@ mod tests {
         let in_memory = of(0.046, Some(&memory));
         assert_eq!(
             in_memory.summary,
-            "100 MB/s read, 4.60 MB/s write; sequential writes at 4.6% of new, in memory, where no drive is slow."
+            "100 MB/s read, 4.60 MB/s write; sequential writes at 4.6% of new; this is memory, which says nothing of a drive."
         );
         assert_eq!(in_memory.answers[0].standing, Standing::Unknown);
         let unsure = of(0.74, None);

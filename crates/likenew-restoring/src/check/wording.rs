@@ -231,8 +231,12 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
 pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -> (String, Answer) {
     let (speeds, metric) = (tested.words(), least.metric.plural());
     let (share, of) = (share_text(least.share), least.reference.origin.words());
-    let why = if is_memory { "in memory, where no drive is slow" } else { "too uncertain to call slow" };
-    let text = format!("{speeds}; {metric} at {share} of {of}, {why}");
+    let text = format!("{speeds}; {metric} at {share} of {of}");
+    let text = if is_memory {
+        format!("{text}; this is memory, which says nothing of a drive")
+    } else {
+        format!("{text}, too uncertain to call slow")
+    };
     (format!("{}.", capitalize(&text)), with_share(Answer::unknown(UNDECIDED, SPEED, text), least.share))
 }
 
