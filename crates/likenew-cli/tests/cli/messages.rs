@@ -266,6 +266,9 @@ const FAILING: &[&[&str]] = &[
     &["check", "sim:tiny-flash", "--upgrade", "sim:tiny-flash?state=used"],
     &["check", "sim:tiny-flash", "--advertised", "reads=1"],
     &["check", "sim:tiny-flash", "--advertised", "read=550"],
+    &["check", "sim:tiny-flash", "--advertised", "read=7.450MB/s"],
+    &["check", "sim:tiny-flash", "--advertised", "read=550mb/s"],
+    &["check", "sim:tiny-flash", "--advertised", "read=7450000MB/s"],
     &["check", "sim:tiny-flash", "--advertised", "read=7,450MB/s,write=6GB/s,read=7GB/s"],
     &["check", "sim:tiny-flash", "--baseline", "empty"],
     // Simulated drives.
