@@ -18,6 +18,9 @@ pub use driver::{Failure, Outcome, fuzz};
 /// An input: one part, or the files of a folder.
 pub type Input = Vec<Vec<u8>>;
 
+/// Whether an input is accepted.
+pub type Check = dyn Fn(&[Vec<u8>]) -> bool;
+
 /// A parser, and what it accepts.
 pub struct Target {
     /// Its name in the table.
@@ -25,7 +28,7 @@ pub struct Target {
     /// Inputs that it accepts.
     pub seeds: Vec<Input>,
     /// Parses an input and uses it as the program would; returns whether it was accepted.
-    pub check: Box<dyn Fn(&[Vec<u8>]) -> bool>,
+    pub check: Box<Check>,
 }
 
 impl Target {
