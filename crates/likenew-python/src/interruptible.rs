@@ -1,5 +1,6 @@
 //! Long work that lets other Python threads run, and that Ctrl-C stops.
 
+use std::thread::Builder;
 use std::time::Duration;
 
 use crossbeam_channel::RecvTimeoutError;
@@ -12,7 +13,7 @@ const SLICE: Duration = Duration::from_millis(20);
 /// soon; its result is then dropped.
 ///
 /// # Errors
-/// The exception of the signal's handler, usually `KeyboardInterrupt`.
+/// The exception of the signal's handler, usually `KeyboardInterrupt`; an `OSError` if the system gives no thread.
 pub(crate) fn interruptible<T: Send>(
     py: Python<'_>,
     stop: impl Fn(),
@@ -20,10 +21,10 @@ pub(crate) fn interruptible<T: Send>(
 ) -> PyResult<T> {
     std::thread::scope(|scope| {
         let (sender, receiver) = crossbeam_channel::bounded(1);
-        let worker = scope.spawn(move || {
+        let worker = Builder::new().spawn_scoped(scope, move || {
             // Nobody waits for it only after a panic here.
             let _ = sender.send(work());
-        });
+        })?;
         let mut signal: Option<PyErr> = None;
         loop {
             match py.detach(|| receiver.recv_timeout(SLICE)) {

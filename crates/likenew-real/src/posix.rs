@@ -187,9 +187,14 @@ impl Workers {
                 eventfd: eventfd.map(Arc::clone),
             };
             let thread = Builder::new().name("likenew-io".into()).stack_size(STACK_BYTES);
-            let thread = thread.spawn(move || worker.run());
-            let refused = || action::start_threads(threads);
-            workers.threads.push(thread.map_err(|source| LabError::system(refused())(source))?);
+            match thread.spawn(move || worker.run()) {
+                Ok(thread) => workers.threads.push(thread),
+                Err(source) => {
+                    // Each holds the medium, which is tidied up when the last one lets it go. They have nothing to do yet.
+                    let _all_have_ended = workers.end(clock, clock.now() + LAST_WAIT);
+                    return Err(LabError::system(action::start_threads(threads))(source));
+                }
+            }
         }
         Ok(workers)
     }

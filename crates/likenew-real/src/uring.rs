@@ -227,6 +227,11 @@ impl<M: Medium> UringLane<M> {
             }
             let slot = Slot(data as u32);
             let (io, outcome) = flights.end(slot, result);
+            // No drive says that: the kernel does, where an I/O needs a thread that it may not start.
+            if result == -libc::ECANCELED {
+                let source = io::Error::from_raw_os_error(libc::ECANCELED);
+                return Err(LabError::system(action::start_ring_thread())(source));
+            }
             medium.on_end(&io, outcome);
             refused |= matches!(outcome, Outcome::Error(_));
             done.push(Completion { slot, at, outcome });

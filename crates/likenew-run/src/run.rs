@@ -1,8 +1,9 @@
 //! Runs one workload on a drive: over its lanes, into one segment. Measures the program itself in the same
 //! way before it measures a drive.
 
-use std::sync::Barrier;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Barrier, OnceLock};
+use std::thread::Builder;
 
 use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
@@ -93,7 +94,7 @@ pub fn run_with(
     let health_before = lanes[0].health();
     let extra: Vec<_> = lanes.iter().map(|_| recorders()).collect();
     let (ends, replay_record) = match source {
-        None => (run_lanes(&mut lanes, &shares, extra), None),
+        None => (run_lanes(&mut lanes, &shares, extra)?, None),
         Some(source) => {
             let extra = extra.into_iter().next().expect("there is a recorder for each lane");
             let mut recorders = (SegmentRecorder::default(), extra);
@@ -122,17 +123,18 @@ pub fn run_with(
 type LaneResult = (SegmentRecorder, LaneEnd);
 
 /// One lane runs on the caller's thread; more run on threads of their own that start together.
+///
+/// # Errors
+/// Not all threads could be started; no lane has done anything.
 fn run_lanes(
     lanes: &mut [Lane<'_>],
     shares: &[LaneShare<'_>],
     extra: Vec<Box<dyn Recorder + Send>>,
-) -> Vec<LaneResult> {
-    let halt = AtomicBool::new(false);
-    let start = Barrier::new(lanes.len());
-    let (halt, start) = (&halt, &start);
+) -> Result<Vec<LaneResult>, LabError> {
+    let count = lanes.len();
+    let halt = &AtomicBool::new(false);
     let one = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
-        start.wait();
         let source = |target: &dyn Target, started_at| {
             Streams::new(share.workload, &share.copies, target.geometry(), started_at)
         };
@@ -140,13 +142,26 @@ fn run_lanes(
         (recorders.0, end)
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);
-    if shares.len() == 1 {
-        return work.map(|((lane, share), extra)| one(lane, share, extra)).collect();
+    if count == 1 {
+        return Ok(work.map(|((lane, share), extra)| one(lane, share, extra)).collect());
     }
+    // Empty until all threads are there, or for ever `None`: then those that are there have nothing to wait for.
+    let start: &OnceLock<Option<Barrier>> = &OnceLock::new();
     std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            work.map(|((lane, share), extra)| scope.spawn(move || one(lane, share, extra))).collect();
-        threads.into_iter().map(|thread| thread.join().expect("a lane's thread ends by itself")).collect()
+        let threads: std::io::Result<Vec<_>> = work
+            .map(|((lane, share), extra)| {
+                Builder::new().name("lane".into()).spawn_scoped(scope, move || {
+                    start.wait().as_ref().map(|barrier| {
+                        barrier.wait();
+                        one(lane, share, extra)
+                    })
+                })
+            })
+            .collect();
+        start.get_or_init(|| threads.is_ok().then(|| Barrier::new(count)));
+        let threads = threads.map_err(LabError::system(wording::start_threads(count)))?;
+        let ends = threads.into_iter().map(|thread| thread.join().expect("a lane's thread ends by itself"));
+        Ok(ends.map(|end| end.expect("all have started")).collect())
     })
 }
 

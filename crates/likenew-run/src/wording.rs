@@ -5,6 +5,11 @@ pub(crate) fn recording_missing(trace: &str) -> String {
     format!("the recording {trace} is missing here")
 }
 
+/// Behind "could not".
+pub(crate) fn start_threads(threads: usize) -> String {
+    format!("start {threads} threads (raise the limits of processes and memory: ulimit -u, ulimit -v)")
+}
+
 // Names of the workloads that bring a drive back to where an interrupted run left it
 
 pub(crate) const REWRITE_TOUCHED: &str = "rewriting what the recording touches";

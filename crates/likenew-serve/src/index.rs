@@ -1,6 +1,8 @@
 //! Kept runs and drives over time, from the index of all runs.
 
+use std::io;
 use std::sync::mpsc;
+use std::thread::Builder;
 
 use axum::http::StatusCode;
 use likenew_history::metrics::Fleet;
@@ -82,15 +84,17 @@ type Question = Box<dyn FnOnce(&KeptRuns, &mut Option<History>) + Send>;
 pub(crate) struct Index(mpsc::Sender<Question>);
 
 impl Index {
-    pub(crate) fn new(runs: KeptRuns) -> Self {
+    /// # Errors
+    /// The system gives no thread.
+    pub(crate) fn new(runs: KeptRuns) -> io::Result<Self> {
         let (sender, questions) = mpsc::channel::<Question>();
-        std::thread::spawn(move || {
+        Builder::new().name("index".into()).spawn(move || {
             let mut history = None;
             for question in questions {
                 question(&runs, &mut history);
             }
-        });
-        Self(sender)
+        })?;
+        Ok(Self(sender))
     }
 
     /// The newest runs first.
@@ -207,6 +211,7 @@ mod tests {
     fn index(folder: &std::path::Path) -> Index {
         let archive = folder.join("runs");
         Index::new(KeptRuns { location: Location::beside(&archive), archive, machine: "here".into() })
+            .unwrap()
     }
 
     #[tokio::test]

@@ -103,7 +103,7 @@ impl Server {
             let program = Arc::new(Program::new(program, runs.archive.clone()));
             let jobs = Arc::new(Jobs::new(Arc::clone(&program), grammar));
             let guard = Arc::new(Guard::new(self.secret, self.address, &names));
-            let index = Index::new(runs);
+            let index = Index::new(runs).map_err(ServeError::System)?;
             let api = Api { program, jobs: Arc::clone(&jobs), index: index.clone() };
             tokio::select! {
                 () = accept(listener, router(api, guard, Page::new(page))) => {}

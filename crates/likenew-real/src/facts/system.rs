@@ -5,6 +5,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
+use std::thread::Builder;
 use std::time::Duration;
 
 use likenew_core::facts::Fact;
@@ -157,7 +158,7 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     let output = child.stdout.take().expect("its output is piped");
     let (sender, receiver) = mpsc::channel();
     // A child of the program may hold the pipe longer than we wait; then this thread is left to end with it.
-    std::thread::spawn(move || {
+    let reader = Builder::new().spawn(move || {
         let mut all = Vec::new();
         let read = output.take(BYTES_MAX).read_to_end(&mut all);
         // After a timeout the receiver is gone.
@@ -170,11 +171,12 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
         let _ = child.kill();
         let _ = child.wait();
     }
-    match answer {
-        Err(_) => Err(Refusal::Other(wording::timed_out(&name, limit.as_secs()))),
-        Ok(Err(error)) => Err(Refusal::Other(wording::output_unreadable(&name, &error))),
-        Ok(Ok(all)) if all.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
-        Ok(Ok(all)) => Ok(all),
+    match (reader, answer) {
+        (Err(error), _) => Err(Refusal::Other(wording::not_started(&name, &error))),
+        (_, Err(_)) => Err(Refusal::Other(wording::timed_out(&name, limit.as_secs()))),
+        (_, Ok(Err(error))) => Err(Refusal::Other(wording::output_unreadable(&name, &error))),
+        (_, Ok(Ok(all))) if all.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
+        (_, Ok(Ok(all))) => Ok(all),
     }
 }
 

@@ -50,6 +50,10 @@ pub(crate) fn start_threads(threads: impl Display) -> String {
     format!("start {threads} threads for I/O (use less depth)")
 }
 
+pub(crate) fn start_ring_thread() -> String {
+    "start a thread of io_uring (raise the limit of processes: ulimit -u; or use --engine posix)".to_owned()
+}
+
 pub(crate) fn list_devices_in(folder: impl Display) -> String {
     format!("list the block devices in {folder}")
 }
