@@ -1,22 +1,25 @@
 //! The terminal: what was typed there, what is said, and what is asked.
 
 use std::ffi::OsString;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
 use likenew_report::terminal::clean;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use crate::exit::{Failure, Result};
 use crate::{interrupt, wording};
 
 /// A line to standard error, the only way there but for questions. Names of files, and what files hold, cannot steer the terminal or
 /// begin a line that seems to be ours.
-#[allow(clippy::disallowed_macros, reason = "everything else writes through this")]
 pub(crate) fn note(text: impl Display) {
-    anstream::eprintln!("{}", harmless(text));
+    write(format_args!("{}\n", harmless(text)));
+}
+
+/// If this fails, as after a terminal was closed, there is no other output to report to; the run goes on.
+fn write(text: fmt::Arguments<'_>) {
+    let mut out = anstream::stderr().lock();
+    let _ = out.write_fmt(text).and_then(|()| out.flush());
 }
 
 /// Characters by which the end of a line is recognized as one that was typed. Chosen: more than a line of ours has in common with it.
@@ -52,27 +55,15 @@ pub(crate) fn confirm(question: &str) -> Result<bool> {
     Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// How often a wait for an answer checks whether it was stopped: 100 ms.
-const INTERRUPT_CHECK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
-
 /// Asks for text; `None` if there is none.
 ///
 /// # Errors
-/// The user stopped it: a read goes on after a signal, so what is typed is waited for first.
+/// The user stopped it.
 pub(crate) fn read_line(question: &str) -> Result<Option<String>> {
-    eprint!("{} ", harmless(question));
-    let _ = std::io::stderr().flush();
+    write(format_args!("{} ", harmless(question)));
     let stdin = std::io::stdin();
-    loop {
-        if interrupt::is_requested() {
-            return Err(Failure::Stopped(wording::STOPPED_AT_QUESTION));
-        }
-        // A signal is noticed in the next round: another thread hears it.
-        match poll(&mut [PollFd::new(&stdin, PollFlags::IN)], Some(&INTERRUPT_CHECK)) {
-            Ok(0) | Err(Errno::INTR) => {}
-            _ => break,
-        }
-    }
+    interrupt::silently(|| interrupt::wait_for(&stdin))
+        .map_err(|_| Failure::Stopped(wording::STOPPED_AT_QUESTION))?;
     let mut answer = String::new();
     let heard = stdin.lock().read_line(&mut answer);
     let answer = answer.trim();

@@ -1,43 +1,68 @@
-//! Ctrl-C: the first stops the run and keeps its results, the second ends the process at once.
+//! Signals: the first asks the run to stop, which keeps its results; the second, or Ctrl-\\, ends the process at once.
 
+use std::io::{self, Read};
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::thread::Builder;
 
 use anyhow::Context as _;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::iterator::Signals;
 
+use crate::console::note;
 use crate::exit::Exit;
+use crate::wording;
 
 static STOP_REQUESTED: AtomicBool = AtomicBool::new(false);
 static LISTENING: AtomicBool = AtomicBool::new(false);
-/// What the first Ctrl-C says.
-static MESSAGE: Mutex<Option<&str>> = Mutex::new(Some(crate::wording::STOPPING));
+/// What the first signal says.
+static MESSAGE: Mutex<Option<&str>> = Mutex::new(Some(wording::STOPPING));
 
-/// Listens for SIGINT, SIGTERM and SIGHUP from now on; may be called repeatedly.
+/// Listens for signals from now on; may be called repeatedly.
 pub(crate) fn listen() -> anyhow::Result<()> {
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    ctrlc::set_handler(|| {
-        if STOP_REQUESTED.swap(true, Ordering::Relaxed) {
-            // Files that cannot be removed in a hurry are marked; the next run finds them.
-            let removed = likenew_real::scratch::remove_all();
-            removed.into_iter().filter_map(Result::err).for_each(|error| eprintln!("{error}"));
-            likenew_real::tracefs::remove_all();
-            crate::screen::restore();
-            std::process::exit(Exit::Interrupted as i32);
-        }
-        if let Some(message) = *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) {
-            eprintln!("{message}");
-        }
-    })
-    .context(crate::wording::COULD_NOT_LISTEN)
+    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    let mut signals = signals.context(wording::COULD_NOT_LISTEN)?;
+    let listener = Builder::new().name("signals".into());
+    listener.spawn(move || signals.forever().for_each(stop)).context(wording::COULD_NOT_LISTEN)?;
+    Ok(())
+}
+
+fn stop(signal: i32) {
+    if STOP_REQUESTED.swap(true, Ordering::Relaxed) || signal == SIGQUIT {
+        // Files that cannot be removed in a hurry are marked; the next run finds them.
+        likenew_real::scratch::remove_all().into_iter().filter_map(Result::err).for_each(note);
+        likenew_real::tracefs::remove_all();
+        crate::screen::restore();
+        std::process::exit(Exit::Interrupted as i32);
+    }
+    let message = *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner);
+    message.into_iter().for_each(note);
 }
 
 /// Like [`listen`], with another message when it is stopped, as where nothing is kept; or none, for commands that
 /// are meant to be stopped, and end at once.
 pub(crate) fn listen_saying(message: Option<&'static str>) -> anyhow::Result<()> {
-    *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner) = message;
+    set_message(message);
     listen()
+}
+
+/// While `work` goes on, the first signal says nothing.
+pub(crate) fn silently<T>(work: impl FnOnce() -> T) -> T {
+    let message = set_message(None);
+    let done = work();
+    set_message(message);
+    done
+}
+
+/// Returns the one before.
+fn set_message(message: Option<&'static str>) -> Option<&'static str> {
+    std::mem::replace(&mut *MESSAGE.lock().unwrap_or_else(PoisonError::into_inner), message)
 }
 
 /// Signals belong to the program in which this one runs.
@@ -58,4 +83,33 @@ pub(crate) fn forget() {
 /// Whether the user asked to stop.
 pub(crate) fn is_requested() -> bool {
     STOP_REQUESTED.load(Ordering::Relaxed)
+}
+
+/// How often a wait checks whether it was stopped: 100 ms.
+const CHECK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// Waits until there is something to read, or the end of it.
+///
+/// # Errors
+/// The user asked to stop: a read goes on after a signal, which another thread hears, so this comes first.
+pub(crate) fn wait_for(input: &impl AsFd) -> io::Result<()> {
+    loop {
+        if is_requested() {
+            return Err(io::Error::other(wording::STOP_REQUESTED));
+        }
+        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&CHECK_INTERVAL)) {
+            Ok(0) | Err(Errno::INTR) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// A stream that ends with an error when the user asks to stop, also while nothing comes.
+pub(crate) struct Stoppable<R>(pub(crate) R);
+
+impl<R: Read + AsFd> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        wait_for(&self.0)?;
+        self.0.read(buffer)
+    }
 }

@@ -4,6 +4,7 @@
 //! command inside of another program.
 
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests make files"))]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod access;
 #[cfg(test)]

@@ -8,12 +8,14 @@ use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::procedure::Plan;
 use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
 use likenew_procedures::replay::{ReplayOptions, TraceSummary};
-use likenew_trace::{OpenOptions, Surveyor, Trace};
+use likenew_trace::{OpenOptions, Surveyor, Trace, TraceError, open_stream};
 
+use crate::console::note;
 use crate::exit::{Failure, Result};
+use crate::interrupt::Stoppable;
 use crate::{interrupt, wording};
 
-/// Checks for Ctrl-C after this many I/Os.
+/// Draws its progress after this many I/Os.
 const GLANCE: u64 = 1 << 16;
 
 /// Opens traces, each only if it is still the one in the plan.
@@ -56,7 +58,14 @@ fn open(replay_spec: &ReplaySpec) -> Result<Trace, String> {
 fn open_trace(trace: &str, format: Option<&str>, volume: Option<&str>) -> Result<Trace, String> {
     let format = format.map(str::parse).transpose()?;
     let options = OpenOptions { format, volume: volume.map(str::to_owned) };
-    Trace::open(Path::new(trace), &options).map_err(|error| error.to_string())
+    let file = likenew_trace::file(Path::new(trace));
+    let file = file.map_err(|error| TraceError::File {
+        action: "read",
+        file: trace.to_owned(),
+        error: error.into(),
+    });
+    let opened = file.and_then(|file| open_stream(trace, Box::new(Stoppable(file)), &options));
+    opened.map_err(|error| error.to_string())
 }
 
 /// Adds the survey of its trace to a plan, unless it is there. False if the user stopped it.
@@ -78,19 +87,26 @@ pub(crate) fn scan(options: &ReplayOptions) -> Result<Option<TraceSummary>> {
     if options.trace == "-" {
         return Err(Failure::Usage(wording::TRACE_FROM_STDIN.into()));
     }
-    let trace = open_trace(&options.trace, options.format.as_deref(), options.volume.as_deref());
-    let mut trace_scan = TraceScan::at(trace.map_err(Failure::Usage)?);
-    let summary = TraceSummary::read(&mut trace_scan, options.idle_max);
-    trace_scan.bar.finish_and_clear();
-    if trace_scan.is_stopped {
-        crate::console::note(wording::STOPPED_BEFORE_MEASURING);
-        return Ok(None);
+    match read(options) {
+        Err(_) if interrupt::is_requested() => {
+            note(wording::STOPPED_BEFORE_MEASURING);
+            Ok(None)
+        }
+        Err(reason) => Err(Failure::Usage(reason)),
+        Ok(summary) => {
+            summary.notes.iter().for_each(|remark| note(wording::trace_note(&options.trace, remark)));
+            Ok(Some(summary))
+        }
     }
-    let mut summary = summary.map_err(Failure::Usage)?;
+}
+
+fn read(options: &ReplayOptions) -> Result<TraceSummary, String> {
+    let trace = open_trace(&options.trace, options.format.as_deref(), options.volume.as_deref());
+    let mut trace_scan = TraceScan::at(trace?);
+    let mut summary = TraceSummary::read(&mut trace_scan, options.idle_max)?;
     summary.notes = trace_scan.trace.notes();
-    summary.notes.iter().for_each(|note| crate::console::note(wording::trace_note(&options.trace, note)));
     summary.digest = trace_scan.digest();
-    Ok(Some(summary))
+    Ok(summary)
 }
 
 /// A survey of a trace.
@@ -98,7 +114,6 @@ struct TraceScan {
     trace: Trace,
     surveyor: Surveyor,
     count: u64,
-    is_stopped: bool,
     bar: ProgressBar,
 }
 
@@ -107,12 +122,18 @@ impl TraceScan {
         let bar = ProgressBar::new_spinner();
         let style = "{spinner} {elapsed}  {msg}";
         bar.set_style(ProgressStyle::with_template(style).expect("the template is valid"));
-        Self { trace, surveyor: Surveyor::default(), count: 0, is_stopped: false, bar }
+        Self { trace, surveyor: Surveyor::default(), count: 0, bar }
     }
 
-    fn digest(self) -> String {
+    fn digest(mut self) -> String {
+        let surveyor = std::mem::take(&mut self.surveyor);
+        surveyor.finish(self.trace.applications()).digest
+    }
+}
+
+impl Drop for TraceScan {
+    fn drop(&mut self) {
         self.bar.finish_and_clear();
-        self.surveyor.finish(self.trace.applications()).digest
     }
 }
 
@@ -124,10 +145,6 @@ impl TraceSource for TraceScan {
         if self.count.is_multiple_of(GLANCE) {
             self.bar.set_message(wording::trace_progress(self.count));
             self.bar.tick();
-            self.is_stopped = interrupt::is_requested();
-            if self.is_stopped {
-                return Err(wording::STOP_REQUESTED.into());
-            }
         }
         Ok(Some(io))
     }

@@ -3,13 +3,16 @@
 
 pub(super) mod fio;
 
+use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_archive::ArchiveError;
+use likenew_core::input::InputError;
 use likenew_core::quantity::Size;
 use likenew_core::trace::{TraceIo, TraceSink, TraceSource as _};
 use likenew_core::units::{Nanos, Number};
@@ -22,6 +25,7 @@ use serde::Serialize;
 use super::Command;
 use crate::arguments::{ArchiveFolder, Output};
 use crate::exit::{Exit, Failure, Result};
+use crate::interrupt::Stoppable;
 use crate::printed::display_name;
 use crate::{interrupt, output, wording};
 
@@ -103,28 +107,29 @@ fn import_run(command: &ImportRun) -> Result<Exit> {
     Ok(Exit::Fine)
 }
 
-/// Checks for Ctrl-C every so many records.
-const INTERRUPT_CHECK_RECORDS: u64 = 1 << 16;
-
 fn import_trace(command: &ImportTrace) -> Result<Exit> {
     interrupt::listen_saying(Some(wording::STOPPING_WITHOUT_RESULTS))?;
     let bar = ProgressBar::hidden();
-    let mut trace = open(command, &bar)?;
-    let out = command.to.as_deref().map(|path| TraceOutput::create(path, &trace)).transpose()?;
-    let survey = match read_to_end(&mut trace, &display_name(&command.file), out) {
-        Ok(Some(survey)) => survey,
-        stopped => {
-            bar.finish_and_clear();
-            if let Some(path) = &command.to {
-                // An incomplete file of this process; an error in removing it would only hide the first one.
-                let _ = std::fs::remove_file(path);
-            }
-            return stopped.map(|_| Exit::Interrupted);
-        }
-    };
+    let imported = survey_and_convert(command, &bar);
     bar.finish_and_clear();
+    match imported {
+        Err(_) if interrupt::is_requested() => Ok(Exit::Interrupted),
+        Err(failure) => Err(failure),
+        Ok(report) => show(&report, command.json.as_deref()).map(|()| Exit::Fine),
+    }
+}
+
+fn survey_and_convert(command: &ImportTrace, bar: &ProgressBar) -> Result<ImportReport> {
+    let mut trace = open(command, bar)?;
+    let out = command.to.as_deref().map(|path| TraceOutput::create(path, &trace)).transpose()?;
+    let survey = read_to_end(&mut trace, &display_name(&command.file), out).inspect_err(|_| {
+        if let Some(path) = &command.to {
+            // An incomplete file of this process; an error in removing it would only hide the first one.
+            let _ = std::fs::remove_file(path);
+        }
+    })?;
     let head = trace.head().map(TraceHead::pairs).unwrap_or_default();
-    let report = ImportReport {
+    Ok(ImportReport {
         file: display_name(&command.file),
         format: trace.format().name,
         compression: trace.compression(),
@@ -133,32 +138,31 @@ fn import_trace(command: &ImportTrace) -> Result<Exit> {
         survey,
         notes: trace.notes(),
         output: command.to.clone(),
-    };
-    show(&report, command.json.as_deref())?;
-    Ok(Exit::Fine)
+    })
 }
 
 /// Opens the trace, with a bar that shows how much of the file is read.
 fn open(command: &ImportTrace, bar: &ProgressBar) -> Result<Trace> {
     let options = OpenOptions { format: command.format, volume: command.volume.clone() };
     let name = display_name(&command.file);
-    let stream: Box<dyn io::Read + Send> = if command.file == Path::new("-") {
-        Box::new(io::stdin())
+    let is_stdin = command.file == Path::new("-");
+    let file = if is_stdin {
+        // Not through its buffer, of which nobody can wait for what comes.
+        io::stdin().as_fd().try_clone_to_owned().map(File::from).map_err(InputError::from)
     } else {
-        let file = likenew_trace::file(&command.file).map_err(|error| Failure::unreadable(&name, error))?;
+        likenew_trace::file(&command.file)
+    };
+    let file = file.map_err(|error| Failure::unreadable(&name, error))?;
+    if !is_stdin {
         bar.set_style(ProgressStyle::with_template(wording::SURVEY_PROGRESS).expect("the template is valid"));
         bar.set_length(file.metadata().map_or(0, |metadata| metadata.len()));
         bar.set_draw_target(indicatif::ProgressDrawTarget::stderr());
-        Box::new(bar.wrap_read(file))
-    };
-    open_stream(&name, stream, &options).map_err(|error| {
-        bar.finish_and_clear();
-        failure(error)
-    })
+    }
+    open_stream(&name, Box::new(bar.wrap_read(Stoppable(file))), &options).map_err(failure)
 }
 
-/// Reads the trace to its end; `None` if the user stopped it.
-fn read_to_end(trace: &mut Trace, file: &str, mut out: Option<TraceOutput>) -> Result<Option<Survey>> {
+/// Reads the trace to its end.
+fn read_to_end(trace: &mut Trace, file: &str, mut out: Option<TraceOutput>) -> Result<Survey> {
     let mut surveyor = Surveyor::default();
     let mut records = 0u64;
     while let Some(io) = trace.next_io().map_err(Failure::Usage)? {
@@ -167,9 +171,6 @@ fn read_to_end(trace: &mut Trace, file: &str, mut out: Option<TraceOutput>) -> R
             out.put(&io, &trace.applications()[usize::from(io.application)])?;
         }
         records += 1;
-        if records.is_multiple_of(INTERRUPT_CHECK_RECORDS) && interrupt::is_requested() {
-            return Ok(None);
-        }
     }
     if records == 0 {
         return Err(anyhow!(wording::no_io_in_trace(file, trace.other_events())).into());
@@ -177,7 +178,7 @@ fn read_to_end(trace: &mut Trace, file: &str, mut out: Option<TraceOutput>) -> R
     if let Some(out) = out {
         out.finish(trace.head())?;
     }
-    Ok(Some(surveyor.finish(trace.applications())))
+    Ok(surveyor.finish(trace.applications()))
 }
 
 fn show(report: &ImportReport, json: Option<&Path>) -> Result<()> {

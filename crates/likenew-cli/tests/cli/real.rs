@@ -1,10 +1,11 @@
 //! Commands on real targets: folders on the computer's own disk, files, refusals, and leftovers.
 
+use std::fs::OpenOptions;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::support::{Program, Sandbox, names};
+use crate::support::{CommandOutput, Program, Sandbox, names, program};
 
 const QUICK: [&str; 8] = ["--span", "16MiB", "--passes", "1", "--time", "100ms", "--reserve", "64MiB"];
 
@@ -48,30 +49,43 @@ fn sixteen_threads_measure_one_folder() {
     assert!(row["iops"].as_f64().unwrap() > 0.0);
 }
 
+#[test]
+fn a_run_that_gets_no_more_threads_says_so_and_leaves_nothing_behind() {
+    let sandbox = Sandbox::new();
+    // So many stacks of 1 GiB fit into the memory that it may have.
+    for stacks in [1, 2, 5] {
+        let mut command = Command::new("bash");
+        let kib = (stacks << 20) + 700_000;
+        command.args(["-c", &format!("ulimit -v {kib}; exec timeout -k 1 60 \"$0\" \"$@\"")]);
+        command.arg(program()).args(bench(".", &[])).env("RUST_MIN_STACK", (1 << 30).to_string());
+        sandbox.hold(&mut command);
+        CommandOutput::of(&mut command).code(1).says("could not start 8 threads (raise the limits");
+        assert!(names(&sandbox.work()).is_empty(), "{stacks}");
+    }
+}
+
 /// Starts a long fill and waits until it has written something.
 fn start_filling(sandbox: &Sandbox) -> Program {
     start_filling_in(sandbox, &sandbox.work())
 }
 
 fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> Program {
-    let child = sandbox.start(&[
-        "fill",
-        folder.to_str().unwrap(),
-        "--files",
-        "2000",
-        "--file-size",
-        "1MiB",
-        "--depth",
-        "1",
-        "--reserve",
-        "64MiB",
-    ]);
+    let child = sandbox.start(&fill(folder.to_str().unwrap()));
+    await_scratch(folder);
+    child
+}
+
+fn fill(folder: &str) -> [&str; 10] {
+    ["fill", folder, "--files", "2000", "--file-size", "1MiB", "--depth", "1", "--reserve", "64MiB"]
+}
+
+/// Waits until something was written in a folder.
+fn await_scratch(folder: &Path) {
     let (started_at, scratch) = (Instant::now(), folder.join("likenew-scratch"));
     while !scratch.is_dir() || names(&scratch).len() < 3 {
         assert!(started_at.elapsed() < Duration::from_secs(30), "nothing was written in half a minute");
         std::thread::sleep(Duration::from_millis(5));
     }
-    child
 }
 
 fn signal(child: &std::process::Child, name: &str) {
@@ -176,6 +190,31 @@ fn whoever_asks_to_stop_is_heard_and_what_was_measured_is_kept() {
         assert!(names(&sandbox.work()).is_empty(), "{name}");
         let run = sandbox.runs()[0].to_str().unwrap().to_owned();
         sandbox.run(&["report", &run]).code(0).says("of 2000 files were written");
+    }
+}
+
+#[test]
+fn whoever_quits_is_heard_at_once_and_nothing_is_left_behind() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling(&sandbox);
+    signal(&child, "-QUIT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(names(&sandbox.work()).is_empty());
+}
+
+#[test]
+fn where_nothing_can_be_said_it_goes_on_and_still_hears() {
+    let sandbox = Sandbox::new();
+    let full = || Stdio::from(OpenOptions::new().write(true).open("/dev/full").unwrap());
+    let run = |arguments: &[&str]| sandbox.command(arguments).stderr(full()).output().unwrap();
+    assert_eq!(run(&bench(".", &[])).status.code(), Some(0));
+    assert_eq!(run(&["check", "missing"]).status.code(), Some(2));
+    for ends in ["-INT", "-QUIT"] {
+        let mut child = Program::of(sandbox.command(&fill(".")).stdout(full()).stderr(full()));
+        await_scratch(&sandbox.work());
+        signal(&child, ends);
+        assert_ne!(child.wait().unwrap().code(), Some(101), "{ends}");
+        assert!(names(&sandbox.work()).is_empty(), "{ends}");
     }
 }
 

@@ -1,6 +1,12 @@
 //! Traces of other programs, imported as a user does it.
 
-use crate::support::{Sandbox, names};
+use std::os::unix::process::CommandExt as _;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use crate::support::{Program, Sandbox, names};
 
 const MSR: &str = "128166372003061629,web,0,Read,8192,4096,1331\n\
                    128166372003071629,web,0,Write,0,512,20\n\
@@ -131,9 +137,47 @@ fn a_trace_that_would_keep_it_waiting_is_refused_and_what_a_shell_opened_is_read
         }
     }
     sandbox.run(&["import", "trace", "/dev/null"]).code(2).says("it is a device");
-    let mut command = std::process::Command::new("bash");
+    let mut command = Command::new("bash");
     let program = crate::support::program();
     command.args(["-c", "exec \"$0\" import trace <(cat web_0.csv)"]).arg(program);
     let ran = command.current_dir(sandbox.work()).output().unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+#[test]
+fn one_signal_ends_the_wait_for_a_trace_that_does_not_come() {
+    let sandbox = sandbox();
+    let slow = "while sleep 0.02; do head -n 1 web_0.csv || exit; done";
+    for (feed, arguments) in [
+        ("sleep 100", "import trace - < <(FEED)"),
+        ("sleep 100", "import trace /dev/stdin < <(FEED)"),
+        ("sleep 100", "import trace <(FEED) --to out.csv"),
+        (slow, "import trace - --to out.csv < <(FEED)"),
+        ("sleep 100", "replay sim:tiny-flash --trace <(FEED)"),
+        (slow, "replay sim:tiny-flash --trace <(FEED)"),
+    ] {
+        for signal in [Signal::INT, Signal::TERM] {
+            let mut command = Command::new("bash");
+            let script = format!("exec \"$0\" {}", arguments.replace("FEED", feed));
+            command.args(["-c", &script]).arg(crate::support::program()).process_group(0);
+            sandbox.hold(&mut command);
+            let mut child = Program::of(command.stdin(Stdio::null()).stderr(Stdio::null()));
+            let (started_at, pid) = (Instant::now(), Pid::from_child(&child));
+            // It listens once bash has become it and it has looked around.
+            std::thread::sleep(Duration::from_millis(700));
+            kill_process(pid, signal).unwrap();
+            let ended = loop {
+                match child.try_wait().unwrap() {
+                    None if started_at.elapsed() < Duration::from_secs(10) => {
+                        std::thread::sleep(Duration::from_millis(20));
+                    }
+                    ended => break ended,
+                }
+            };
+            // What feeds it would go on.
+            let _ = kill_process_group(pid, Signal::KILL);
+            assert_eq!(ended.and_then(|status| status.code()), Some(130), "{signal:?}: {feed}, {arguments}");
+            assert!(!sandbox.work().join("out.csv").exists());
+        }
+    }
 }
