@@ -3,15 +3,20 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::pin::pin;
+use std::process::{Output, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::StatusCode;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::process::Command;
-use tokio::sync::Semaphore;
+use tokio::process::{Child, Command};
+use tokio::sync::{Semaphore, oneshot, watch};
 
 use super::error::ApiError;
 use super::wording;
@@ -173,12 +178,14 @@ pub(crate) struct Program {
     /// The words that start it.
     words: Vec<OsString>,
     archive: PathBuf,
-    turns: Semaphore,
+    turns: Arc<Semaphore>,
+    /// Whether all that is asked is to end.
+    ending: watch::Sender<bool>,
 }
 
 impl Program {
     pub(crate) fn new(words: Vec<OsString>, archive: PathBuf) -> Self {
-        Self { words, archive, turns: Semaphore::new(AT_ONCE) }
+        Self { words, archive, turns: Arc::new(Semaphore::new(AT_ONCE)), ending: watch::Sender::new(false) }
     }
 
     pub(crate) fn archive(&self) -> &std::path::Path {
@@ -201,13 +208,19 @@ impl Program {
 
     /// What it prints on standard output; what it says otherwise is the error.
     pub(crate) async fn output(&self, words: &[OsString]) -> Result<Vec<u8>, ApiError> {
-        let _turn = self.turns.acquire().await.expect("nobody closes it");
-        let mut command = self.command(words);
-        command.kill_on_drop(true);
-        let output = tokio::time::timeout(PATIENCE, command.output()).await;
-        let output = output.map_err(|_| ApiError::new(StatusCode::GATEWAY_TIMEOUT, wording::TOO_SLOW))?;
-        let output = output
-            .map_err(|error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error)))?;
+        let failed = |error| ApiError::new(StatusCode::INTERNAL_SERVER_ERROR, wording::not_started(error));
+        let turn = Arc::clone(&self.turns).acquire_owned().await.expect("nobody closes it");
+        let child = self.command(words).kill_on_drop(true).spawn().map_err(failed)?;
+        let (answer, output) = oneshot::channel();
+        let ending = self.ending.subscribe();
+        tokio::spawn(async move {
+            answer_or_end(child, answer, ending).await;
+            drop(turn);
+        });
+        let output = match tokio::time::timeout(PATIENCE, output).await {
+            Ok(Ok(output)) => output.map_err(failed)?,
+            _ => return Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, wording::TOO_SLOW)),
+        };
         // A problem that was found is an answer, too.
         let status = match output.status.code() {
             Some(0 | 10) => return Ok(output.stdout),
@@ -216,6 +229,45 @@ impl Program {
         };
         Err(ApiError::new(status, wording::failed(&String::from_utf8_lossy(&output.stderr))))
     }
+}
+
+impl Program {
+    /// Ends all that is asked, and whatever is asked from now on waits for ever; but does not wait for longer than this.
+    pub(crate) async fn end_all(&self, patience: Duration) {
+        self.ending.send_replace(true);
+        let all = tokio::time::timeout(patience, self.turns.acquire_many(AT_ONCE as u32)).await;
+        if let Ok(Ok(turns)) = all {
+            turns.forget();
+        }
+    }
+}
+
+/// What is ended has so long to tidy up.
+const TIDY_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Sends what a program prints. If nobody waits for it any longer, or all are to end, it is ended by a signal, upon which it
+/// removes its temporary files; if it does not end then, it is killed.
+async fn answer_or_end(
+    child: Child,
+    mut answer: oneshot::Sender<io::Result<Output>>,
+    mut ending: watch::Receiver<bool>,
+) {
+    let process = child.id();
+    let mut output = pin!(child.wait_with_output());
+    tokio::select! {
+        output = &mut output => {
+            // Who asked may have left in this moment.
+            let _ = answer.send(output);
+            return;
+        }
+        () = answer.closed() => {}
+        _ = ending.wait_for(|is_ending| *is_ending) => {}
+    }
+    if let Some(process) = process {
+        // Nobody has waited for it, so the number is still its own.
+        let _ = kill(Pid::from_raw(process.cast_signed()), Signal::SIGTERM);
+    }
+    let _ = tokio::time::timeout(TIDY_PATIENCE, output).await;
 }
 
 /// Longest name of a folder on Linux file systems, in bytes.

@@ -28,7 +28,7 @@ use crate::jobs::Jobs;
 const REQUEST_PATIENCE: Duration = Duration::from_secs(90);
 /// Bytes of a request's body.
 const BODY_MAX: usize = 64 << 10;
-/// Runs have so long to stop when the server ends.
+/// Runs, and what else was started, have so long to stop when the server ends.
 const END_PATIENCE: Duration = Duration::from_secs(15);
 
 /// How to serve.
@@ -104,13 +104,13 @@ impl Server {
             let jobs = Arc::new(Jobs::new(Arc::clone(&program), grammar));
             let guard = Arc::new(Guard::new(self.secret, self.address, &names));
             let index = Index::new(runs).map_err(ServeError::System)?;
-            let api = Api { program, jobs: Arc::clone(&jobs), index: index.clone() };
+            let api = Api { program: Arc::clone(&program), jobs: Arc::clone(&jobs), index: index.clone() };
             tokio::select! {
                 () = accept(listener, router(api, guard, Page::new(page))) => {}
                 () = jobs.watch(&index) => {}
                 () = stop => {}
             }
-            jobs.end_all(END_PATIENCE).await;
+            tokio::join!(jobs.end_all(END_PATIENCE), program.end_all(END_PATIENCE));
             Ok(())
         })
     }

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, getrlimit, setrlimit};
+use rustix::process::{Pid, Resource, Signal, getrlimit, kill_process, setrlimit};
 use serde_json::{Value, json};
 
 use crate::support::{Program, Sandbox};
@@ -14,7 +14,7 @@ use crate::support::{Program, Sandbox};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 pub(crate) struct WebServer {
-    _child: Program,
+    child: Program,
     pub(crate) host: String,
     pub(crate) secret: String,
 }
@@ -40,7 +40,7 @@ impl WebServer {
         let mut line = String::new();
         BufReader::new(child.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
         let (host, secret) = line.trim().strip_prefix("Open http://").unwrap().split_once("/#").unwrap();
-        Self { _child: child, host: host.to_owned(), secret: secret.to_owned() }
+        Self { child, host: host.to_owned(), secret: secret.to_owned() }
     }
 
     fn connect(&self) -> TcpStream {
@@ -109,6 +109,26 @@ impl WebServer {
             std::thread::sleep(Duration::from_millis(50));
         }
     }
+}
+
+#[test]
+fn a_server_that_ends_leaves_nothing_of_what_was_asked() {
+    let sandbox = Sandbox::new();
+    let mut server = WebServer::start(&sandbox);
+    let order = json!({"command": "endure", "target": sandbox.work(), "options": {}});
+    let scratch = sandbox.work().join("likenew-scratch");
+    let pid = Pid::from_child(&server.child);
+    std::thread::scope(|scope| {
+        scope.spawn(|| server.post("/api/estimate", &order));
+        let until = Instant::now() + Duration::from_secs(60);
+        while !scratch.is_dir() {
+            assert!(Instant::now() < until, "nobody asks the drive");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        kill_process(pid, Signal::TERM).unwrap();
+    });
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+    assert!(!scratch.exists());
 }
 
 #[test]
