@@ -19,6 +19,7 @@ use crate::access::{Access, lock};
 use crate::arguments::{ExecutionArguments, Output, RunArguments, TargetArguments};
 use crate::exit::{Exit, Failure, Result};
 use crate::output::{self, FailedTarget};
+use crate::plan_file::plan_text;
 use crate::resolved_target::ResolvedTarget;
 use crate::run_report::RunReport;
 use crate::{interrupt, progress, wording};
@@ -250,8 +251,7 @@ pub(crate) fn options(settings: &impl Serialize) -> toml::Table {
 }
 
 fn print_plan(plan: &Plan) -> Result<()> {
-    let text = toml::to_string(plan).expect("a plan is plain values");
-    output::print(&text)
+    output::print(&plan_text(plan))
 }
 
 /// A target that is resolved, for the rest of the command.

@@ -22,7 +22,7 @@ use likenew_report::embedded_samples::{EmbeddedSamples, ShownIo};
 use likenew_report::html;
 use likenew_report::labeled_document::{LabeledDocument, RunSource, label_runs, short_names};
 use likenew_report::markdown::markdown;
-use likenew_report::terminal::{Terminal, View, show};
+use likenew_report::terminal::{Terminal, View, escape_steering, show};
 use serde::Serialize;
 
 use crate::arguments::{ArchiveArguments, Output};
@@ -225,15 +225,20 @@ pub(crate) fn write_json(path: &Path, values: &impl Serialize) -> Result<()> {
 
 /// To standard output; a closed reader, such as `head`, is no failure.
 pub(crate) fn print(text: &str) -> Result<()> {
-    if embedding::keep_output(text) {
-        return Ok(());
+    print_to_reader(text).map(drop)
+}
+
+/// To standard output; false if its reader has closed it. Names in JSON and TOML cannot steer the terminal.
+pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
+    let text = escape_steering(text);
+    if embedding::keep_output(&text) {
+        return Ok(true);
     }
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into())
-        }
-        _ => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into()),
+        Ok(()) => Ok(true),
     }
 }
 

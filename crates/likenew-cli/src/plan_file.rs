@@ -8,6 +8,7 @@ use likenew_core::input::{self, one_line};
 use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::workload::Workload;
 use likenew_procedures::all::from_plan;
+use likenew_report::terminal::{escape_steering, steers};
 use toml::de::{DeTable, DeValue};
 use toml::{Spanned, Table, Value};
 
@@ -197,9 +198,40 @@ fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
         notes.push(wording::FIO_LEAVES_FILE.into());
     }
     notes.push(wording::FIO_PLAN.into());
-    let text = toml::to_string(plan).expect("a plan is plain values");
-    notes.extend(text.lines().map(|line| format!("  {line}")));
+    notes.extend(plan_text(plan).lines().map(|line| format!("  {line}")));
     notes
+}
+
+/// Stands around the number of a string that is set aside. It is of the characters that nobody uses in names.
+const ASIDE: char = '\u{f8ff}';
+
+/// A plan as TOML. A string that could steer a terminal is on one line and escaped, so that no name begins a line.
+pub(crate) fn plan_text(plan: &Plan) -> String {
+    const PLAIN: &str = "a plan is plain values";
+    let mut value = serde_json::to_value(plan).expect(PLAIN);
+    let mut strings = Vec::new();
+    set_aside(&mut value, &mut strings);
+    if strings.is_empty() {
+        return toml::to_string(plan).expect(PLAIN);
+    }
+    let text = toml::to_string(&value).expect(PLAIN);
+    strings.iter().enumerate().fold(text, |text, (number, string)| {
+        // All escapes of JSON are escapes of TOML.
+        let json = serde_json::to_string(string).expect(PLAIN);
+        text.replace(&format!("\"{ASIDE}{number}{ASIDE}\""), &escape_steering(&json))
+    })
+}
+
+fn set_aside(value: &mut serde_json::Value, strings: &mut Vec<String>) {
+    match value {
+        serde_json::Value::String(string) if string.contains(steers) => {
+            let number = format!("{ASIDE}{}{ASIDE}", strings.len());
+            strings.push(std::mem::replace(string, number));
+        }
+        serde_json::Value::Array(values) => values.iter_mut().for_each(|value| set_aside(value, strings)),
+        serde_json::Value::Object(values) => values.values_mut().for_each(|value| set_aside(value, strings)),
+        _ => {}
+    }
 }
 
 #[cfg(test)]

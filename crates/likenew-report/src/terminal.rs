@@ -12,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 use crate::compare::{Group, groups};
 use crate::document::COMPARISON;
 use crate::labeled_document::LabeledDocument;
-pub use crate::unit::clean;
+pub use crate::unit::{clean, escape_steering, steers};
 use paint::Paint;
 
 /// How much of a document to show.

@@ -2,6 +2,7 @@
 //!
 //! `schema/spelling.json` has examples that this module and the page must agree on.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -149,9 +150,25 @@ fn percentile(word: &str) -> &str {
     }
 }
 
+/// Whether it controls a terminal, begins a line or changes the direction of writing.
+pub fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// JSON or TOML in which what [`steers`] is escaped in strings, the only places that can hold it; their values stay the same.
+/// Ends of lines and the codes of colors, which no string holds as they are, stay.
+pub fn escape_steering(text: &str) -> Cow<'_, str> {
+    let is_escaped = |c: char| steers(c) && c >= '\u{7f}';
+    if !text.contains(is_escaped) {
+        return text.into();
+    }
+    let escape = |c: char| if is_escaped(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
+
 /// `text` without characters that control a terminal or change the direction of writing.
 pub fn clean(text: &str) -> String {
-    let steers = |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
 

@@ -191,7 +191,7 @@ fn print(command: &Watch, watched: &mut WatchSession, theme: Theme) -> Result<Ex
         let head =
             if command.once { String::new() } else { format!("{}\n", likenew_real::clock::wall_date()) };
         let tail = if command.once { "" } else { "\n" };
-        print_to_reader(&format!("{head}{table}{tail}"))
+        output::print_to_reader(&format!("{head}{table}{tail}"))
     })
 }
 
@@ -337,23 +337,13 @@ impl Json {
             .map(|line| serde_json::to_string(line).expect("a line is plain values") + "\n")
             .collect();
         match self {
-            Self::Reader => print_to_reader(&text),
+            Self::Reader => output::print_to_reader(&text),
             Self::File(path, file) => {
                 let written = file.write_all(text.as_bytes());
                 written.with_context(|| wording::could_not_write(path))?;
                 Ok(true)
             }
         }
-    }
-}
-
-/// To standard output; false if its reader has closed it, such as `head`.
-fn print_to_reader(text: &str) -> Result<bool> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into()),
-        Ok(()) => Ok(true),
     }
 }
 

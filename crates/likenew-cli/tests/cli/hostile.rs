@@ -266,11 +266,37 @@ fn names_and_contents_cannot_steer_the_terminal() {
     for command in commands {
         let ran = sandbox.run(command);
         let said = format!("{}{}", ran.stdout(), ran.stderr());
-        let steers = |c: char| {
-            (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-        };
-        assert!(!said.contains(steers), "{command:?}: {said:?}");
-        assert!(!said.lines().any(|line| line.starts_with("likenew: all is well")), "{command:?}: {said}");
+        assert_harmless(command, &said);
         assert_ne!(ran.status(), Some(0), "{command:?}: {said}");
+    }
+}
+
+#[track_caller]
+fn assert_harmless(command: &[&str], said: &str) {
+    let steers = |c: char| {
+        (c.is_control() && c != '\n') || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!said.contains(steers), "{command:?}: {said:?}");
+    assert!(!said.lines().any(|line| line.starts_with("likenew: all is well")), "{command:?}: {said}");
+}
+
+#[test]
+fn plans_and_documents_cannot_steer_the_terminal_and_hold_what_was_typed() {
+    let sandbox = Sandbox::new();
+    // A quote, which plans as they were written keep in a string that has no escapes.
+    let folder = sandbox.work().join(format!("{EVIL} \" \u{2028}"));
+    std::fs::create_dir(&folder).unwrap();
+    let name = folder.to_str().unwrap();
+    let run = |command: &[&str]| {
+        let ran = sandbox.run(command);
+        let said = ran.code(0).stdout();
+        assert_harmless(command, &said);
+        said
+    };
+    let plan: toml::Table = toml::from_str(&run(&["check", name, "--plan"])).unwrap();
+    assert_eq!(plan["target"].as_str(), Some(name));
+    for command in [&["facts", name, "--json", "-"][..], &["bench", name, "--estimate", "--json", "-"]] {
+        let document: serde_json::Value = serde_json::from_str(&run(command)).unwrap();
+        assert!(command[0] != "facts" || document["target"]["name"] == name, "{document}");
     }
 }
