@@ -1,6 +1,7 @@
 //! `likenew report`, `compare`, `judge` and `export`: kept runs, by what a user calls them.
 
 use std::fs::{self, FileType};
+use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
@@ -257,6 +258,12 @@ impl Command for Export {
         }
         if self.baseline {
             return self.export_baseline();
+        }
+        if let Some(archive) = &self.archive {
+            // It is not made for that: the secret beside it would be another one than that of the runs.
+            let missing =
+                |error: io::Error| Failure::unreadable(&archive.display().to_string(), error.into());
+            archive.read_dir().map_err(missing)?;
         }
         let root = archive_root(self.archive.as_deref())?;
         let key = root.parent().unwrap_or(Path::new(".")).join("export.key");

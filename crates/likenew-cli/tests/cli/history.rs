@@ -218,6 +218,9 @@ fn a_run_travels_as_a_file() {
     let (run, file) = (run.to_str().unwrap(), file.to_str().unwrap());
     here.run(&["export", run, file]).code(0).says("Wrote ");
     here.run(&["export", run, file]).code(2).says("nothing is overwritten");
+    let place = ["export", run, "new.likenew", "--archive", "none/runs"];
+    here.run(&place).code(2).says("could not read none/runs");
+    assert!(!here.work().join("none").exists());
     here.run(&["export", "nowhere", "new.likenew"]).code(2).says("does not exist");
     there.run(&["import", "run", file]).code(0).says("likenew report ");
     there.run(&["import", "run", file]).code(2).says("is kept already");
