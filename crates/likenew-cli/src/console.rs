@@ -63,7 +63,7 @@ pub(crate) fn read_line(question: &str) -> Result<Option<String>> {
     write(format_args!("{} ", harmless(question)));
     let stdin = std::io::stdin();
     interrupt::silently(|| interrupt::wait_for(&stdin))
-        .map_err(|_| Failure::Stopped(wording::STOPPED_AT_QUESTION))?;
+        .map_err(|_| Failure::Stopped(wording::STOPPED_BEFORE_RUN))?;
     let mut answer = String::new();
     let heard = stdin.lock().read_line(&mut answer);
     let answer = answer.trim();

@@ -145,7 +145,10 @@ impl From<ArchiveError> for Failure {
 /// The name or the file of a simulated drive is wrong.
 impl From<SimError> for Failure {
     fn from(error: SimError) -> Self {
-        Self::Usage(error.to_string())
+        match error {
+            SimError::Stopped => Self::Stopped(wording::STOPPED_BEFORE_RUN),
+            error => Self::Usage(error.to_string()),
+        }
     }
 }
 

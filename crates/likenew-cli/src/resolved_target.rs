@@ -12,14 +12,14 @@ use likenew_real::engine::Engine;
 use likenew_real::open::{FactsDrive, Options, PathKind, examine};
 use likenew_real::space::Space;
 use likenew_sim::model::Model;
-use likenew_sim::{Spec, SpecName, State};
+use likenew_sim::{SimDrive, SimError, Spec, SpecName, State};
 
 use crate::arguments::{EngineName, ExecutionArguments};
 use crate::exit::{Failure, Result};
 use crate::fixable_drive::{FixableDrive, Fixes};
 use crate::printed::PrintedFacts;
 use crate::refreshing::DeviceRefresh;
-use crate::{console, embedding, refreshing, wording};
+use crate::{console, embedding, interrupt, refreshing, wording};
 
 /// A real target, and the drives below it.
 pub(crate) struct TargetFacts {
@@ -347,7 +347,7 @@ impl ResolvedTarget {
         };
         let options = |layout| Options { engine, layout, consent: None, reserve: run_arguments.reserve };
         match self {
-            Self::Simulated(spec) => Ok(Box::new(spec.open(read_file)?)),
+            Self::Simulated(spec) => Ok(Box::new(interrupt::silently(|| make(spec))?)),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),
             Self::Facts(place) => Ok(Box::new(place.open()?)),
             Self::Path(path, PathKind::Folder { .. }, permission) => {
@@ -371,6 +371,11 @@ impl ResolvedTarget {
             }
         }
     }
+}
+
+/// Makes a simulated drive, until the user stops that.
+pub(crate) fn make(spec: &Spec) -> Result<SimDrive, SimError> {
+    spec.open_unless(read_file, &interrupt::is_requested)
 }
 
 /// Reads the file of a simulated drive, or one that was saved.

@@ -11,13 +11,13 @@ use likenew_core::segment::{Recorder, Segment};
 use likenew_core::trace::{ReplaySpec, TraceSource};
 use likenew_core::workload::Workload;
 use likenew_run::runner::{End, Observer, run_procedure};
-use likenew_sim::Spec;
+use likenew_sim::{SimError, Spec};
 
 use crate::interrupt;
 use crate::io_log::IoLog;
 use crate::progress::Progress;
 use crate::recordings::Recordings;
-use crate::resolved_target::read_file;
+use crate::resolved_target::make;
 use crate::wording;
 
 /// The observer of one run.
@@ -102,7 +102,10 @@ pub(crate) fn run_nested(
     procedure: &dyn Procedure,
     plan: Plan,
 ) -> anyhow::Result<Option<Evidence>> {
-    let mut drive = spec.open(read_file)?;
+    let mut drive = match make(spec) {
+        Err(SimError::Stopped) => return Ok(None),
+        made => made?,
+    };
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
     let dry_run = DryRun::plan(procedure, &evidence).map_err(anyhow::Error::msg)?;
     let mut follow = RunObserver {

@@ -436,7 +436,7 @@ pub(crate) fn aging_wears_flash(
     )
 }
 
-pub(crate) const STOPPED_AT_QUESTION: &str = "stopped before the run began";
+pub(crate) const STOPPED_BEFORE_RUN: &str = "stopped before the run began";
 
 pub(crate) fn confirm(what: &str) -> String {
     format!("{what} Go on?")

@@ -46,7 +46,8 @@ pub(crate) fn simulate(
         archive: None,
         segments: 0,
     };
-    let work = || run_in_turn(plans, observer, archive.map(Archive::new));
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let work = || run_in_turn(plans, observer, archive.map(Archive::new), &is_stopped);
     interruptible(py, || stop.store(true, Ordering::Relaxed), work)?
 }
 
@@ -61,22 +62,24 @@ fn run_in_turn(
     plans: Vec<Plan>,
     observer: impl Fn() -> RunFollower,
     archive: Option<Archive>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> PyResult<Vec<Run>> {
     let mut drive = None;
     let run = |plan: Plan| {
         let procedure = from_plan(&plan).map_err(errors::usage)?;
         let drive = match &mut drive {
             Some(drive) => drive,
-            none => none.insert(open(&plan)?),
+            none => none.insert(open(&plan, is_stopped)?),
         };
         run(drive, plan, &*procedure, observer(), archive.as_ref())
     };
     plans.into_iter().map(run).collect()
 }
 
-fn open(plan: &Plan) -> PyResult<SimDrive> {
+fn open(plan: &Plan, is_stopped: &dyn Fn() -> bool) -> PyResult<SimDrive> {
     let spec = Spec::parse(plan.target.as_deref().unwrap_or_default()).map_err(errors::usage)?;
-    spec.open(|path| read_file(path, plan.drive.as_deref())).map_err(errors::usage)
+    let read = |path: &Path| read_file(path, plan.drive.as_deref());
+    spec.open_unless(read, is_stopped).map_err(errors::usage)
 }
 
 fn run(

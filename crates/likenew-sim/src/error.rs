@@ -39,6 +39,9 @@ pub enum SimError {
         /// The system's error.
         source: std::io::Error,
     },
+    /// Whoever wanted it has stopped it.
+    #[error("stopped before it was made")]
+    Stopped,
     /// A snapshot could not be read back.
     #[error("could not load the saved drive {}: {reason}", .path.display())]
     Snapshot {

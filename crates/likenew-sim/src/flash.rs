@@ -317,7 +317,7 @@ mod tests {
             let Layer::Page(page) = new.layer else { panic!("it maps pages") };
             let past =
                 DriveTreatment { fill: 0.2, overwritten_share: 0.0, age: Nanos::ZERO, writes_per_unit: None };
-            let map = make(PageMap::new(page), new.flash.dies, past);
+            let map = make(PageMap::new(page), new.flash.dies, past, &|| false);
             let retries: Vec<u32> =
                 (0..10_000).filter_map(|page| map.find(page)).map(|place| reads.retries(&place)).collect();
             let mean = f64::from(retries.iter().sum::<u32>()) / retries.len() as f64;

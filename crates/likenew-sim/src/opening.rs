@@ -106,14 +106,26 @@ impl Spec {
     /// # Errors
     /// The same as for [`model`](Self::model), or the drive has no write cache to switch.
     pub fn open(&self, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<SimDrive, SimError> {
+        self.open_unless(read_file, &|| false)
+    }
+
+    /// The same, and asks now and then whether it is stopped.
+    ///
+    /// # Errors
+    /// The same as for [`open`](Self::open), or it is stopped.
+    pub fn open_unless(
+        &self,
+        read_file: impl Fn(&Path) -> io::Result<Vec<u8>>,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<SimDrive, SimError> {
         let Source { text, model, saved, file } = self.source(read_file)?;
-        let Some((spec, state)) = saved else { return self.new_drive(&model, text) };
+        let Some((spec, state)) = saved else { return self.new_drive(&model, text, is_stopped) };
         let made = Self::parse(&spec)?;
         // Where faults change bytes, the mechanism keeps them, too.
         let keeps_data = made.data || faults(&made, &model).is_some();
         let most = snapshot::state_bytes_max(&model, keeps_data);
         let drive = snapshot::read_state(&state, most)
-            .and_then(|state| make_drive(&made, &model, text, Some(&state)))
+            .and_then(|state| make_drive(&made, &model, text, Some(&state), is_stopped))
             .map_err(read_error(Path::new(&file)))?;
         Ok(drive.with_name(&self.text))
     }
@@ -131,7 +143,7 @@ impl Spec {
         let (file, text) = self.text(read_file)?;
         let text = replace_values(&file, &text, values)?;
         let model = Model::parse(&file, &text)?;
-        self.new_drive(&model, text)
+        self.new_drive(&model, text, &|| false)
     }
 
     /// The name and the text of the drive's file, which is made for a generated drive.
@@ -189,10 +201,17 @@ impl Spec {
     }
 
     /// A drive whose past is made.
-    fn new_drive(&self, model: &Model, text: String) -> Result<SimDrive, SimError> {
+    fn new_drive(
+        &self,
+        model: &Model,
+        text: String,
+        is_stopped: &dyn Fn() -> bool,
+    ) -> Result<SimDrive, SimError> {
         self.check_settings(model)?;
         self.check_memory(model)?;
-        Ok(make_drive(self, model, text, None).expect("only a saved state can be refused"))
+        let drive = make_drive(self, model, text, None, is_stopped);
+        let drive = drive.expect("only a saved state can be refused");
+        if is_stopped() { Err(SimError::Stopped) } else { Ok(drive) }
     }
 }
 
@@ -252,13 +271,14 @@ fn make_drive(
     model: &Model,
     text: String,
     saved: Option<&[u8]>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<SimDrive, SnapshotError> {
     let own = model;
     let model = &spec.in_situation(own);
     let faults = faults(spec, model);
     let faulty = saved.filter(|_| faults.is_some()).map(FaultyDevice::unpack).transpose()?;
     let saved = faulty.as_ref().map_or(saved, |faulty| Some(&faulty.inner));
-    let (mut device, trims) = mechanism_with_situations(spec, model, saved)?;
+    let (mut device, trims) = mechanism_with_situations(spec, model, saved, is_stopped)?;
     if let Some(faults) = &faults {
         device = with_neighbor(device, faults, model);
     }
@@ -333,11 +353,12 @@ fn mechanism_with_situations(
     spec: &Spec,
     model: &Model,
     saved: Option<&[u8]>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<(Box<dyn Device>, bool), SnapshotError> {
     let is_restored = model.situations.from_snapshot == Some(true);
     let from_snapshot = saved.filter(|_| is_restored).map(SnapshotRestore::unpack).transpose()?;
     let saved = from_snapshot.as_ref().map_or(saved, |from_snapshot| Some(&from_snapshot.inner));
-    let (inner, trims) = mechanism(spec, model, saved)?;
+    let (inner, trims) = mechanism(spec, model, saved, is_stopped)?;
     let capacity = model.faults.as_ref().and_then(|faults| faults.real_capacity_bytes);
     let capacity = capacity.unwrap_or(model.capacity_bytes);
     Ok((situations::wrap_below(&model.situations, inner, capacity, from_snapshot.as_ref()), trims))
@@ -348,12 +369,13 @@ fn mechanism(
     spec: &Spec,
     model: &Model,
     saved: Option<&[u8]>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<(Box<dyn Device>, bool), SnapshotError> {
     Ok(match &model.mechanism {
         Mechanism::Flash(flash) => {
             let parameters = with_trim(spec, flash.parameters);
             (
-                flash_device(flash.layer, parameters, past(spec, flash), saved)?,
+                flash_device(flash.layer, parameters, past(spec, flash), saved, is_stopped)?,
                 parameters.firmware.trim.works(),
             )
         }
@@ -382,13 +404,16 @@ fn flash_device(
     parameters: FlashParameters,
     past: DriveTreatment,
     saved: Option<&[u8]>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Device>, SnapshotError> {
     match layer {
-        Layer::Page(page) => wrap_mechanism(|| PageMap::new(page), parameters, past, saved),
-        Layer::Compressing(map) => wrap_mechanism(|| CompressingMap::new(map), parameters, past, saved),
-        Layer::Block(block) => wrap_mechanism(|| BlockMap::new(block), parameters, past, saved),
-        Layer::Bast(bast) => wrap_mechanism(|| Bast::new(bast), parameters, past, saved),
-        Layer::Fast(fast) => wrap_mechanism(|| Fast::new(fast), parameters, past, saved),
+        Layer::Page(page) => wrap_mechanism(|| PageMap::new(page), parameters, past, saved, is_stopped),
+        Layer::Compressing(map) => {
+            wrap_mechanism(|| CompressingMap::new(map), parameters, past, saved, is_stopped)
+        }
+        Layer::Block(block) => wrap_mechanism(|| BlockMap::new(block), parameters, past, saved, is_stopped),
+        Layer::Bast(bast) => wrap_mechanism(|| Bast::new(bast), parameters, past, saved, is_stopped),
+        Layer::Fast(fast) => wrap_mechanism(|| Fast::new(fast), parameters, past, saved, is_stopped),
     }
 }
 
@@ -397,9 +422,13 @@ fn wrap_mechanism<L: TranslationLayer + 'static>(
     parameters: FlashParameters,
     past: DriveTreatment,
     saved: Option<&[u8]>,
+    is_stopped: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Device>, SnapshotError> {
     Ok(match saved {
-        None => Box::new(FlashDrive::new(parameters, state::make(new(), parameters.nand.dies(), past))),
+        None => {
+            let layer = state::make(new(), parameters.nand.dies(), past, is_stopped);
+            Box::new(FlashDrive::new(parameters, layer))
+        }
         Some(state) => Box::new(FlashDrive::<L>::restore(parameters, state)?),
     })
 }

@@ -50,8 +50,13 @@ const SEED: u64 = 1;
 
 /// Writes the first `fill` share of the pages of a translation layer sequentially, and overwrites
 /// `overwritten_share` times as many of them at random. All of it is data that does not compress. The drive
-/// is then left alone.
-pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTreatment) -> L {
+/// is then left alone. Where that is stopped, the rest of its past is missing.
+pub(crate) fn make<L: TranslationLayer>(
+    mut layer: L,
+    dies: u32,
+    past: DriveTreatment,
+    is_stopped: &dyn Fn() -> bool,
+) -> L {
     let DriveTreatment { fill, overwritten_share, age, writes_per_unit } = past;
     layer.set_clock(-(age.as_secs_f64() as i64));
     let filled = (f64::from(layer.user_pages()) * fill) as u32;
@@ -59,13 +64,22 @@ pub(crate) fn make<L: TranslationLayer>(mut layer: L, dies: u32, past: DriveTrea
         layer.expect_use();
     }
     let mut writer = Writer::new(layer, dies, writes_per_unit);
-    (0..filled).for_each(|page| writer.write(page));
+    until(0..filled, is_stopped).for_each(|page| writer.write(page));
     if filled > 0 {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let overwrites = (f64::from(filled) * overwritten_share) as u64;
-        writer.write_all((0..overwrites).map(|_| random.random_range(0..filled)));
+        let pages = (0..overwrites).map(|_| random.random_range(0..filled));
+        writer.write_all(until(pages, is_stopped));
     }
     writer.finish()
+}
+
+/// Pages after which it asks whether it is stopped. Chosen: less than a tenth of a second, and costs nothing.
+const ASK_PAGES: usize = 1 << 14;
+
+fn until(pages: impl Iterator<Item = u32>, is_stopped: &dyn Fn() -> bool) -> impl Iterator<Item = u32> {
+    let goes_on = move |(number, _): &(usize, u32)| !number.is_multiple_of(ASK_PAGES) || !is_stopped();
+    pages.enumerate().take_while(goes_on).map(|(_, page)| page)
 }
 
 /// Pages between an announcement and its write. Chosen: a layer has the time to bring what it needs, and caches hold it.
@@ -166,7 +180,7 @@ mod tests {
 
     fn make(geometry: PageMapParameters, fill: f64, overwritten_share: f64) -> PageMap {
         let past = DriveTreatment { fill, overwritten_share, age: Nanos::ZERO, writes_per_unit: None };
-        super::make(PageMap::new(geometry), geometry.flash.dies, past)
+        super::make(PageMap::new(geometry), geometry.flash.dies, past, &|| false)
     }
 
     fn geometry() -> PageMapParameters {
@@ -205,11 +219,22 @@ mod tests {
     }
 
     #[test]
+    fn it_can_be_stopped_at_any_time() {
+        let past =
+            DriveTreatment { fill: 1.0, overwritten_share: 100.0, age: Nanos::ZERO, writes_per_unit: None };
+        let asked = std::cell::Cell::new(0);
+        let is_stopped = || asked.replace(asked.get() + 1) == 2;
+        let stopped = super::make(PageMap::new(geometry()), geometry().flash.dies, past, &is_stopped);
+        // Once before it is filled, and twice while it is overwritten.
+        assert_eq!(stopped.counts().host_pages, 3000 + ASK_PAGES as u64);
+    }
+
+    #[test]
     fn writes_that_may_not_share_a_unit_leave_it_half_used() {
         let made = |writes_per_unit| {
             let past =
                 DriveTreatment { fill: 0.2, overwritten_share: 0.1, age: Nanos::ZERO, writes_per_unit };
-            super::make(PageMap::new(geometry()), geometry().flash.dies, past).counts()
+            super::make(PageMap::new(geometry()), geometry().flash.dies, past, &|| false).counts()
         };
         // 600 pages in order and 60 at random, into units of 4 pages.
         let (together, apart) = (made(None), made(Some(1)));
@@ -232,6 +257,7 @@ mod tests {
             CompressingMap::new(parameters),
             flash.dies,
             DriveTreatment { fill: 1.0, overwritten_share: 1.0, age: Nanos::ZERO, writes_per_unit: None },
+            &|| false,
         );
         let as_pages = make(geometry(), 1.0, 1.0);
         for page in 0..3000 {

@@ -1,6 +1,11 @@
 //! Commands on simulated drives: results, reports, run folders, and reproducibility.
 
-use crate::support::Sandbox;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Program, Sandbox};
 
 const BENCH: [&str; 7] = ["bench", "sim:tiny-flash", "--span", "64MiB", "--passes", "2", "--json"];
 
@@ -342,4 +347,19 @@ fn only_flash_is_described_as_flash_and_a_limit_of_the_plan_is_no_problem() {
         assert!(message.contains("--time 20ms ended"), "{target}: {message}");
         assert!(!message.contains("does not hold"), "{target}: {message}");
     }
+}
+
+#[test]
+fn one_signal_ends_the_making_of_a_drive() {
+    let sandbox = Sandbox::new();
+    let mut command = sandbox.command(&["bench", "sim:tlc-nvme-1tb?state=used"]);
+    let child = Program::of(command.stdout(Stdio::null()).stderr(Stdio::piped()));
+    // It takes a minute to make.
+    std::thread::sleep(Duration::from_secs(3));
+    let started_at = Instant::now();
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    assert!(started_at.elapsed() < Duration::from_secs(5), "{:?}", started_at.elapsed());
+    assert_eq!(ended.status.code(), Some(130));
+    assert_eq!(String::from_utf8_lossy(&ended.stderr), "likenew: stopped before the run began\n");
 }

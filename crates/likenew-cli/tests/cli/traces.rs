@@ -144,6 +144,14 @@ fn a_trace_that_would_keep_it_waiting_is_refused_and_what_a_shell_opened_is_read
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 
+/// Whether it is the program, no longer the shell that became it, and catches Ctrl-C.
+fn listens(pid: Pid) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).unwrap();
+    let value = |key| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
+    let caught = u64::from_str_radix(value("SigCgt:"), 16).unwrap();
+    value("Name:") == "likenew" && caught & (1 << (Signal::INT.as_raw() - 1)) != 0
+}
+
 #[test]
 fn one_signal_ends_the_wait_for_a_trace_that_does_not_come() {
     let sandbox = sandbox();
@@ -163,8 +171,11 @@ fn one_signal_ends_the_wait_for_a_trace_that_does_not_come() {
             sandbox.hold(&mut command);
             let mut child = Program::of(command.stdin(Stdio::null()).stderr(Stdio::null()));
             let (started_at, pid) = (Instant::now(), Pid::from_child(&child));
-            // It listens once bash has become it and it has looked around.
-            std::thread::sleep(Duration::from_millis(700));
+            while !listens(pid) {
+                assert!(started_at.elapsed() < Duration::from_secs(30), "it does not listen: {arguments}");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            let started_at = Instant::now();
             kill_process(pid, signal).unwrap();
             let ended = loop {
                 match child.try_wait().unwrap() {
