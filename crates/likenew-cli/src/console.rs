@@ -58,12 +58,13 @@ pub(crate) fn confirm(question: &str) -> Result<bool> {
 /// Asks for text; `None` if there is none.
 ///
 /// # Errors
-/// The user stopped it.
+/// The user stopped it, or closed the terminal.
 pub(crate) fn read_line(question: &str) -> Result<Option<String>> {
     write(format_args!("{} ", harmless(question)));
     let stdin = std::io::stdin();
-    interrupt::silently(|| interrupt::wait_for(&stdin))
-        .map_err(|_| Failure::Stopped(wording::STOPPED_BEFORE_RUN))?;
+    if interrupt::silently(|| interrupt::wait_for(&stdin)).unwrap_or(true) {
+        return Err(Failure::Stopped(wording::STOPPED_BEFORE_RUN));
+    }
     let mut answer = String::new();
     let heard = stdin.lock().read_line(&mut answer);
     let answer = answer.trim();

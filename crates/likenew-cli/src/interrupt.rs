@@ -88,18 +88,20 @@ pub(crate) fn is_requested() -> bool {
 /// How often a wait checks whether it was stopped: 100 ms.
 const CHECK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
-/// Waits until there is something to read, or the end of it.
+/// Waits until there is something to read, or the end of it; returns whether who was to write has gone, such as a terminal that was
+/// closed.
 ///
 /// # Errors
 /// The user asked to stop: a read goes on after a signal, which another thread hears, so this comes first.
-pub(crate) fn wait_for(input: &impl AsFd) -> io::Result<()> {
+pub(crate) fn wait_for(input: &impl AsFd) -> io::Result<bool> {
     loop {
         if is_requested() {
             return Err(io::Error::other(wording::STOP_REQUESTED));
         }
-        match poll(&mut [PollFd::new(input, PollFlags::IN)], Some(&CHECK_INTERVAL)) {
+        let mut waits = [PollFd::new(input, PollFlags::IN)];
+        match poll(&mut waits, Some(&CHECK_INTERVAL)) {
             Ok(0) | Err(Errno::INTR) => {}
-            _ => return Ok(()),
+            _ => return Ok(waits[0].revents().contains(PollFlags::HUP)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Outputs of reports: the terminal, a JSON file, a page. Documents of one procedure stand side by side, below the document that
 //! says how they differ; replays are ranked.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -23,11 +23,12 @@ use likenew_report::html;
 use likenew_report::labeled_document::{LabeledDocument, RunSource, label_runs, short_names};
 use likenew_report::markdown::markdown;
 use likenew_report::terminal::{Terminal, View, escape_steering, show};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::arguments::{ArchiveArguments, Output};
 use crate::exit::{Exit, Result};
-use crate::{console, embedding, output_file, wording};
+use crate::{console, embedding, interrupt, output_file, wording};
 
 /// Shows one document, or several side by side, in all requested forms. The same command shows details.
 pub(crate) fn put(documents: Vec<Document>, output: &Output) -> Result<()> {
@@ -236,7 +237,11 @@ pub(crate) fn print_to_reader(text: &str) -> Result<bool> {
     }
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(false),
+        // A terminal that is closed asks to stop, and takes nothing more.
+        Err(error) if error.raw_os_error() == Some(Errno::IO.raw_os_error()) && interrupt::is_requested() => {
+            Ok(false)
+        }
         Err(error) => Err(anyhow::Error::new(error).context(wording::PRINT_FAILED).into()),
         Ok(()) => Ok(true),
     }
