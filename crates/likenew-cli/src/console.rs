@@ -1,14 +1,11 @@
-//! The terminal: what was typed there, what is said, and what is asked.
+//! The terminal: what was typed there, and what is said.
 
 use std::ffi::OsString;
 use std::fmt::{self, Display};
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::Write as _;
 use std::sync::OnceLock;
 
 use likenew_report::terminal::clean;
-
-use crate::exit::{Failure, Result};
-use crate::{interrupt, wording};
 
 /// A line to standard error, the only way there but for questions. Names of files, and what files hold, cannot steer the terminal or
 /// begin a line that seems to be ours.
@@ -17,7 +14,7 @@ pub(crate) fn note(text: impl Display) {
 }
 
 /// If this fails, as after a terminal was closed, there is no other output to report to; the run goes on.
-fn write(text: fmt::Arguments<'_>) {
+pub(crate) fn write(text: fmt::Arguments<'_>) {
     let mut out = anstream::stderr().lock();
     let _ = out.write_fmt(text).and_then(|()| out.flush());
 }
@@ -39,36 +36,6 @@ pub(crate) fn harmless(text: impl Display) -> String {
         }
     }
     text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
-}
-
-/// Whether a user can answer.
-pub(crate) fn is_interactive() -> bool {
-    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
-}
-
-/// Asks a question; anything but a clear yes is a no.
-///
-/// # Errors
-/// The user stopped it.
-pub(crate) fn confirm(question: &str) -> Result<bool> {
-    let answer = read_line(&format!("{question} [y/N]"))?.unwrap_or_default();
-    Ok(matches!(answer.to_ascii_lowercase().as_str(), "y" | "yes"))
-}
-
-/// Asks for text; `None` if there is none.
-///
-/// # Errors
-/// The user stopped it, or closed the terminal.
-pub(crate) fn read_line(question: &str) -> Result<Option<String>> {
-    write(format_args!("{} ", harmless(question)));
-    let stdin = std::io::stdin();
-    if interrupt::silently(|| interrupt::wait_for(&stdin)).unwrap_or(true) {
-        return Err(Failure::Stopped(wording::STOPPED_BEFORE_RUN));
-    }
-    let mut answer = String::new();
-    let heard = stdin.lock().read_line(&mut answer);
-    let answer = answer.trim();
-    Ok((heard.is_ok() && !answer.is_empty()).then(|| answer.to_owned()))
 }
 
 struct Invocation {

@@ -29,6 +29,7 @@ mod plan_file;
 mod printed;
 mod progress;
 mod progress_event;
+mod question;
 mod recordings;
 mod references;
 mod refreshing;

@@ -207,17 +207,16 @@ const ASIDE: char = '\u{f8ff}';
 
 /// A plan as TOML. A string that could steer a terminal is on one line and escaped, so that no name begins a line.
 pub(crate) fn plan_text(plan: &Plan) -> String {
-    const PLAIN: &str = "a plan is plain values";
-    let mut value = serde_json::to_value(plan).expect(PLAIN);
+    let mut value = serde_json::to_value(plan).expect("a plan is plain values");
     let mut strings = Vec::new();
     set_aside(&mut value, &mut strings);
     if strings.is_empty() {
-        return toml::to_string(plan).expect(PLAIN);
+        return toml::to_string(plan).expect("a plan is plain values");
     }
-    let text = toml::to_string(&value).expect(PLAIN);
+    let text = toml::to_string(&value).expect("a plan is plain values");
     strings.iter().enumerate().fold(text, |text, (number, string)| {
         // All escapes of JSON are escapes of TOML.
-        let json = serde_json::to_string(string).expect(PLAIN);
+        let json = serde_json::to_string(string).expect("a plan is plain values");
         text.replace(&format!("\"{ASIDE}{number}{ASIDE}\""), &escape_steering(&json))
     })
 }

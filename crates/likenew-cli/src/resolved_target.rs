@@ -19,7 +19,7 @@ use crate::exit::{Failure, Result};
 use crate::fixable_drive::{FixableDrive, Fixes};
 use crate::printed::PrintedFacts;
 use crate::refreshing::DeviceRefresh;
-use crate::{console, embedding, interrupt, refreshing, wording};
+use crate::{embedding, interrupt, question, refreshing, wording};
 
 /// A real target, and the drives below it.
 pub(crate) struct TargetFacts {
@@ -136,10 +136,10 @@ impl ResolvedTarget {
             }
             PathKind::File { .. } => return self.refuse_writing(),
         };
-        let typed = if run_arguments.yes || !console::is_interactive() {
+        let typed = if run_arguments.yes || !question::is_interactive() {
             None
         } else {
-            console::read_line(&wording::type_id_to_go_on(&what, id.kind))?
+            question::read_line(&wording::type_id_to_go_on(&what, id.kind))?
         };
         let Some(typed) = typed else {
             return Err(Failure::Refused(wording::consent_needed(&what, &id.text, id.kind)));
@@ -152,17 +152,17 @@ impl ResolvedTarget {
     /// If consent is missing and a user is there: shows what would be lost and asks for it.
     pub(crate) fn ask_for_consent(&mut self, run_arguments: &ExecutionArguments) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
-        if matches!(place, PathKind::Folder { .. }) || run_arguments.yes || !console::is_interactive() {
+        if matches!(place, PathKind::Folder { .. }) || run_arguments.yes || !question::is_interactive() {
             return Ok(());
         }
         let loss = Loss::at(path)?;
         let question = wording::type_id_to_overwrite(&loss, loss.id.kind);
-        let Some(id) = console::read_line(&question)? else { return Ok(()) };
+        let Some(id) = question::read_line(&question)? else { return Ok(()) };
         let destroy = if loss.carries.is_empty() {
             Vec::new()
         } else {
             let answer =
-                console::read_line(&wording::type_what_to_destroy(&loss.carries))?.unwrap_or_default();
+                question::read_line(&wording::type_what_to_destroy(&loss.carries))?.unwrap_or_default();
             answer.split([',', ' ']).map(str::to_owned).collect()
         };
         *self = Self::for_overwrite(path.clone(), place.clone(), Agreement { id, destroy })?;
@@ -285,8 +285,8 @@ impl ResolvedTarget {
         };
         let what = wording::leftover(leftover.files, leftover.bytes, &leftover.path);
         if !run_arguments.yes
-            && console::is_interactive()
-            && !console::confirm(&wording::remove_leftover(&what))?
+            && question::is_interactive()
+            && !question::confirm(&wording::remove_leftover(&what))?
         {
             return Err(Failure::Refused(wording::leftover_kept(&what)));
         }

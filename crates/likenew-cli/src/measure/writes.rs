@@ -21,7 +21,7 @@ use crate::arguments::ExecutionArguments;
 use crate::exit::{Exit, Failure, Result};
 use crate::progress_event::RunEstimate;
 use crate::resolved_target::{Permission, ResolvedTarget};
-use crate::{console, wording};
+use crate::{question, wording};
 
 /// More bytes than this are written to a real drive only after a question.
 const WRITE_CONFIRM_BYTES: u64 = 4 << 30;
@@ -182,7 +182,7 @@ pub(super) fn ask_about(
         }
         return Ok(());
     }
-    if console::is_interactive() && console::confirm(&wording::confirm(&what))? {
+    if question::is_interactive() && question::confirm(&wording::confirm(&what))? {
         return Ok(());
     }
     Err(Failure::Refused(wording::not_confirmed(&what)))
