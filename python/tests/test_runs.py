@@ -196,6 +196,18 @@ def test_ctrl_c_stops_a_run_and_keeps_what_it_measured(tmp_path: Path) -> None:
     assert run.is_interrupted and sum(run.segments["ios"]) > 0
 
 
+def test_ctrl_c_stops_the_making_of_a_drive(tmp_path: Path) -> None:
+    slow = ENDLESS.replace("sim:tiny-flash", "sim:tlc-nvme-1tb?state=used")
+    child = subprocess.Popen(
+        [sys.executable, "-c", slow, str(tmp_path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None and child.stdout.readline() == "begun\n"
+    time.sleep(2)
+    child.send_signal(signal.SIGINT)
+    _, said = child.communicate(timeout=10)
+    assert "KeyboardInterrupt" in said and "panicked" not in said and list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_signal_to_this_process_alone_ends_the_program_too(tmp_path: Path, sent: signal.Signals) -> None:
     (folder := tmp_path / "drive").mkdir()
