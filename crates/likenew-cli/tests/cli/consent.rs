@@ -76,6 +76,7 @@ fn ctrl_c_at_a_question_ends_it_and_leaves_nothing() {
     tmux.shows("[y/N]");
     tmux.press(&["C-c"]);
     let screen = tmux.shows("ended ");
-    assert!(screen.contains("stopped; nothing was measured") && screen.contains("ended 130"), "{screen}");
+    assert!(screen.contains("stopped before the run began") && screen.contains("ended 130"), "{screen}");
+    assert!(!screen.contains("Stopping"), "{screen}");
     assert!(!sandbox.work().join("likenew-scratch").exists());
 }
