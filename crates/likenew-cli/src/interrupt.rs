@@ -26,11 +26,21 @@ pub(crate) fn listen() -> anyhow::Result<()> {
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]);
+    // Under nohup the end of a terminal is nobody's wish.
+    let all = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let signals = Signals::new(all.into_iter().filter(|signal| *signal != SIGHUP || !ignores_hangup()));
     let mut signals = signals.context(wording::COULD_NOT_LISTEN)?;
     let listener = Builder::new().name("signals".into());
     listener.spawn(move || signals.forever().for_each(stop)).context(wording::COULD_NOT_LISTEN)?;
     Ok(())
+}
+
+/// Whether this process was started to ignore SIGHUP: the lowest bit of `SigIgn` in its status (proc(5)).
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 fn stop(signal: i32) {

@@ -76,6 +76,19 @@ fn start_filling_in(sandbox: &Sandbox, folder: &Path) -> Program {
     child
 }
 
+/// The same started by another program, such as nohup.
+fn start_filling_by(sandbox: &Sandbox, starter: &[&str]) -> Program {
+    let mut command = Command::new(starter[0]);
+    command.args(&starter[1..]).arg(program()).args(fill(".")).stdin(Stdio::null());
+    sandbox.hold(&mut command);
+    let child = Program::of(command.stdout(Stdio::null()).stderr(Stdio::null()));
+    await_scratch(&sandbox.work());
+    child
+}
+
+/// Whatever started the tests may have had SIGHUP ignored.
+const HEARS_HANGUP: [&str; 2] = ["env", "--default-signal=HUP"];
+
 fn fill(folder: &str) -> [&str; 10] {
     ["fill", folder, "--files", "2000", "--file-size", "1MiB", "--depth", "1", "--reserve", "64MiB"]
 }
@@ -185,13 +198,26 @@ fn whoever_asks_to_stop_is_heard_and_what_was_measured_is_kept() {
     // Ctrl-C, a shutdown, and a terminal that is closed.
     for name in ["-INT", "-TERM", "-HUP"] {
         let sandbox = Sandbox::new();
-        let mut child = start_filling(&sandbox);
+        let mut child = start_filling_by(&sandbox, &HEARS_HANGUP);
         signal(&child, name);
         assert_eq!(child.wait().unwrap().code(), Some(130), "{name}");
         assert!(names(&sandbox.work()).is_empty(), "{name}");
         let run = sandbox.runs()[0].to_str().unwrap().to_owned();
         sandbox.run(&["report", &run]).code(0).says("of 2000 files were written");
     }
+}
+
+#[test]
+fn under_nohup_it_goes_on_when_the_terminal_is_closed() {
+    let sandbox = Sandbox::new();
+    let mut child = start_filling_by(&sandbox, &["nohup"]);
+    for _ in 0..2 {
+        signal(&child, "-HUP");
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(child.try_wait().unwrap().is_none());
+    }
+    signal(&child, "-TERM");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
 #[test]
@@ -216,8 +242,8 @@ fn a_question_and_a_run_end_with_the_terminal_that_is_closed() {
             program().display(),
             code.display()
         );
-        let mut script = Command::new("script");
-        script.args(["-qc", &line, "/dev/null"]).env("SHELL", "/bin/sh");
+        let mut script = Command::new(HEARS_HANGUP[0]);
+        script.args([HEARS_HANGUP[1], "script", "-qc", &line, "/dev/null"]).env("SHELL", "/bin/sh");
         sandbox.hold(&mut script);
         let mut script = Program::of(script.stdin(Stdio::piped()).stdout(Stdio::piped()));
         let (mut said, mut output) = (Vec::new(), script.stdout.take().unwrap());
