@@ -149,6 +149,11 @@ impl Scratch {
 
     pub(crate) fn create_fd(&self, number: u32, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         let flags = flags | OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // What is being removed gets no more files: they would stay, without the marker that explains them.
+        let marker = lock(&self.inner.marker);
+        if marker.is_none() {
+            return Err(Errno::CANCELED);
+        }
         openat(&self.inner.directory, file_name(number), flags, Mode::RUSR | Mode::WUSR)
     }
 

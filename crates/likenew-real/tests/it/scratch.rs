@@ -11,7 +11,9 @@ use likenew_core::drive::Identity;
 use likenew_core::io::{Op, Outcome};
 use likenew_real::engine::Engine;
 use likenew_real::open::{PathKind, examine};
-use likenew_real::scratch::{DIRECTORY, Leftover, MARKER, RemovalReport, Scratch, unremoved_directories};
+use likenew_real::scratch::{
+    DIRECTORY, Leftover, MARKER, RemovalReport, Scratch, remove_all, unremoved_directories,
+};
 
 const HOLD: &str = "LIKENEW_TEST_HOLD";
 
@@ -320,4 +322,21 @@ fn nothing_stays_where_an_open_file_is_kept_until_it_is_closed() {
     assert!(soon(|| Command::new("umount").arg(point.path()).status().is_ok_and(|ended| ended.success())));
     assert_eq!(measured.unwrap().unwrap(), Outcome::Done);
     assert_eq!(left, 0);
+}
+
+#[test]
+fn what_is_made_while_everything_is_removed_does_not_stay() {
+    for _ in 0..20 {
+        let place = disk_folder();
+        let scratch = Scratch::create(place.path()).unwrap();
+        let made = std::thread::scope(|scope| {
+            let maker = scope
+                .spawn(|| (0..100_000).take_while(|number| scratch.create_file(*number).is_ok()).count());
+            assert!(soon(|| fs::read_dir(scratch.path()).is_ok_and(|entries| entries.count() > 50)));
+            remove_all().into_iter().for_each(|removed| drop(removed.unwrap()));
+            maker.join().unwrap()
+        });
+        assert!(made < 100_000);
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
+    }
 }
