@@ -1,6 +1,6 @@
 //! Everything that the system shows of who uses which block device, read once.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -254,7 +254,12 @@ impl Snapshot {
 
     /// The mounts of this machine whose files may be those of other ones.
     pub(super) fn showing_others(&self) -> impl Iterator<Item = &Mount> {
-        self.mount_list.iter().filter(|mount| !REMOTE.contains(&&*mount.kind) && is_of_others(mount))
+        // Each namespace has its own mounts of the same file system.
+        let mut known = HashMap::new();
+        self.mount_list.iter().filter(move |mount| {
+            let is_local = !REMOTE.contains(&&*mount.kind);
+            is_local && *known.entry(mount.device).or_insert_with(|| is_of_others(mount))
+        })
     }
 
     /// A mounted image without a device, of which it cannot be found out which file it is.
