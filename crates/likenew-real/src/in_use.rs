@@ -50,8 +50,8 @@ pub(crate) struct Target {
     name: String,
     /// Where a file is, to find out which file system shows it.
     path: Option<PathBuf>,
-    /// Whether it may be a file on another machine, which keeps its users to itself.
-    may_be_remote: bool,
+    /// Whether a lease keeps every program of this machine from it, by whatever name, and it gets its own bytes back.
+    is_held: bool,
 }
 
 impl Target {
@@ -67,7 +67,7 @@ impl Target {
             ranges,
             name: disk.name(),
             path: None,
-            may_be_remote: false,
+            is_held: false,
         })
     }
 
@@ -75,12 +75,13 @@ impl Target {
     pub(crate) fn file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
         let store = Store::File { device, inode };
         let ranges = std::iter::once(0..bytes).collect();
-        Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()), may_be_remote: true }
+        Self { store, ranges, name: "it".to_owned(), path: Some(path.to_owned()), is_held: false }
     }
 
-    /// The same of a file that nobody may change meanwhile, not from another machine either.
+    /// The same of a file that is held by a lease and gets its own bytes back. A lease reaches neither the file beneath another file
+    /// system nor other machines.
     pub(crate) fn held_file(path: &Path, device: u64, inode: u64, bytes: u64) -> Self {
-        Self { may_be_remote: false, ..Self::file(path, device, inode, bytes) }
+        Self { is_held: true, ..Self::file(path, device, inode, bytes) }
     }
 }
 

@@ -1,12 +1,11 @@
 //! Everything that reaches a target's bytes, and who uses it.
 
-use std::fs::File;
 use std::ops::Range;
 use std::path::Path;
 
 use likenew_core::units::Nanos;
 
-use super::snapshot::{Node, Snapshot};
+use super::snapshot::{Node, Snapshot, open};
 use super::{SYSTEM, Target, system_folder};
 use crate::block::DeviceNumber;
 use crate::clock::Monotonic;
@@ -118,7 +117,7 @@ impl<'a> Overlaps<'a> {
             overlaps.descend(itself, &target.name);
         }
         if matches!(target.store, Store::File { .. }) {
-            overlaps.visit_file(target.store, target.path.as_deref(), target.may_be_remote);
+            overlaps.visit_file(target.store, target.path.as_deref(), !target.is_held);
         }
         for index in 0..overlaps.overlaps.len() {
             overlaps.ascend(index);
@@ -127,7 +126,9 @@ impl<'a> Overlaps<'a> {
             overlaps.visit(index);
         }
         overlaps.find_unknown_loops();
-        overlaps.find_other_names();
+        if !target.is_held {
+            overlaps.find_other_names();
+        }
         overlaps.uses.sort_by_key(|one| one.rank);
         overlaps
     }
@@ -205,8 +206,10 @@ impl<'a> Overlaps<'a> {
             self.uses.push(Use { rank: Rank::Unknown, text: wording::beneath_unknown(&kind) });
         }
         let path = path.filter(|path| Store::at(path) == Some(store));
-        // A target that is a file has been asked that before.
-        let mount = path.and_then(|path| Some((path, Mount::containing(File::open(path).ok()?)?)));
+        // A target that is a file has been asked that before, where it is to be overwritten.
+        let is_device = matches!(self.overlaps[0].store, Store::Device(_));
+        let path_below = path.filter(|_| is_device);
+        let mount = path_below.and_then(|path| Some((path, Mount::containing(open(path).ok()?)?)));
         if let Some(folder) = mount.and_then(|(path, mount)| system_folder(path, &mount)) {
             self.uses.push(Use { rank: Rank::System, text: wording::system_file(folder) });
         }
@@ -218,10 +221,10 @@ impl<'a> Overlaps<'a> {
         if self.file_sizes.is_empty() {
             return;
         }
-        let is_below =
+        let is_known =
             |number: &DeviceNumber| self.overlaps.iter().any(|one| one.store == Store::Device(*number));
-        let others = self.snapshot.nodes.iter().filter(|(number, _)| !is_below(number));
-        let text = others.into_iter().find_map(|(_, node)| {
+        let mut others = self.snapshot.nodes.iter().filter(|(number, _)| !is_known(number));
+        let text = others.find_map(|(_, node)| {
             let backing = node.backing.as_ref().ok()?.as_ref()?;
             let kind = self.snapshot.shown_by(backing.store, backing_path(&node.device).as_deref())?;
             Some(wording::loop_of_other_name(&node.name, &kind))

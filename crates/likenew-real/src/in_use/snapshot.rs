@@ -264,8 +264,9 @@ impl Snapshot {
 
     /// A mounted image without a device, of which it cannot be found out which file it is.
     pub(super) fn unknown_image(&self) -> Option<&Mount> {
-        let images = self.mount_list.iter().filter(|mount| mount.kind == "erofs" && mount.device.major == 0);
-        images.into_iter().find(|mount| !is_whole_erofs(Path::new(&mount.source)))
+        let mut images =
+            self.mount_list.iter().filter(|mount| mount.kind == "erofs" && mount.device.major == 0);
+        images.find(|mount| !is_whole_erofs(Path::new(&mount.source)))
     }
 }
 
@@ -292,6 +293,7 @@ fn is_whole_erofs(path: &Path) -> bool {
     superblock.is_some_and(|bytes| bytes[..4] == [0xE2, 0xE1, 0xF5, 0xE0] && bytes[86..] == [0, 0])
 }
 
-fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
+/// To ask about it, and not to read it.
+pub(super) fn open(path: &Path) -> rustix::io::Result<OwnedFd> {
     rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
 }

@@ -513,3 +513,17 @@ fn what_is_below_is_found_through_partitions_and_slaves() {
     let expected = ["dm-0", "sda/sda1", "sda"].map(|name| sys.join(name));
     assert_eq!(found, expected.into_iter().collect(), "not the other partition");
 }
+
+#[test]
+fn a_file_of_the_system_may_get_its_own_bytes_back() {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(path) = std::fs::canonicalize("/usr/bin/env") else {
+        return eprintln!("SKIPPED: no /usr/bin/env");
+    };
+    let found = path.metadata().unwrap();
+    let of =
+        |target: fn(&Path, u64, u64, u64) -> Target| target(&path, found.dev(), found.ino(), found.len());
+    let mount = Mount::containing(std::fs::File::open(&path).unwrap()).unwrap();
+    assert!(system_folder(&path, &mount).is_some());
+    assert_eq!(use_by_system(&of(Target::held_file)), None);
+}
