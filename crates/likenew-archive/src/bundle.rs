@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use likenew_core::input::{self, Kind};
+use likenew_core::input::{self, FileKind};
 use likenew_core::probe::ProbeResult;
 use likenew_core::units::amount;
 use regex::bytes::{Captures, Regex};
@@ -24,9 +24,9 @@ use crate::samples::SampleReader;
 use crate::{folder, wording};
 
 /// An exported run. Samples are the bulk of it: 4 GiB hold some hundred million I/Os.
-pub const BUNDLE: Kind = Kind { name: "an exported run", bytes_max: 4 << 30 };
+pub const BUNDLE: FileKind = FileKind { name: "an exported run", bytes_max: 4 << 30 };
 /// The samples in it; chosen: as much again as the file, as they are compressed already.
-const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: 8 << 30 };
+const SAMPLES: FileKind = FileKind { name: "a file of samples", bytes_max: 8 << 30 };
 /// The first file of a bundle, by which it is known.
 const LABEL: &str = "likenew-run.json";
 /// The version of the bundle's format.
@@ -81,7 +81,7 @@ impl ExportKey {
     }
 
     fn read(path: &Path) -> Result<Option<Self>, ArchiveError> {
-        match input::read(path, Kind { name: "a key", bytes_max: KEY_BYTES as u64 }) {
+        match input::read(path, FileKind { name: "a key", bytes_max: KEY_BYTES as u64 }) {
             Err(error) if error.is_missing() => Ok(None),
             read => {
                 let bytes = read.map_err(ArchiveError::input(path, None))?;
@@ -106,7 +106,7 @@ impl std::fmt::Debug for ExportKey {
 }
 
 /// The largest that a file of a run can be; `None` of what no run has.
-fn kind_of(name: &str) -> Option<Kind> {
+fn kind_of(name: &str) -> Option<FileKind> {
     match name {
         PLAN => Some(input::PLAN),
         MACHINE => Some(input::MACHINE),

@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::facts::{Facts, Identity as DriveIdentity, Layer, LayerKind};
 use likenew_core::probe::{Observation, ProbeResult};
 use sha2::{Digest as _, Sha256};
@@ -31,12 +31,12 @@ pub enum AccessClass {
 
 impl AccessClass {
     /// The class of this kind of target; `None` of one that holds nothing.
-    pub fn of(kind: Kind) -> Option<Self> {
+    pub fn of(kind: TargetKind) -> Option<Self> {
         match kind {
-            Kind::Folder => Some(Self::Folder),
-            Kind::File | Kind::Device => Some(Self::Device),
-            Kind::Simulated => Some(Self::Simulated),
-            Kind::Nop => None,
+            TargetKind::Folder => Some(Self::Folder),
+            TargetKind::File | TargetKind::Device => Some(Self::Device),
+            TargetKind::Simulated => Some(Self::Simulated),
+            TargetKind::Nop => None,
         }
     }
 
@@ -98,7 +98,7 @@ impl DriveSignature {
             _ => return None,
         };
         let size = facts.stack.first().and_then(|layer| layer.capacity_bytes.get());
-        let file = (identity.kind == Kind::File).then(|| identity.name.clone());
+        let file = (identity.kind == TargetKind::File).then(|| identity.name.clone());
         Some(Self {
             layers: file
                 .into_iter()
@@ -204,7 +204,7 @@ mod tests {
 
     use super::*;
 
-    fn identity(name: &str, kind: Kind) -> Identity {
+    fn identity(name: &str, kind: TargetKind) -> Identity {
         Identity {
             name: name.into(),
             kind,
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    fn signature(name: &str, kind: Kind, serial: Option<&str>) -> DriveSignature {
+    fn signature(name: &str, kind: TargetKind, serial: Option<&str>) -> DriveSignature {
         let mut of = DriveIdentity {
             model: Fact::new("X".to_owned(), ""),
             capacity_bytes: Fact::new(1 << 40, ""),
@@ -237,16 +237,18 @@ mod tests {
 
     #[test]
     fn a_serial_number_decides_before_the_path_does() {
-        let (one, moved) =
-            (signature("/dev/sda", Kind::Device, Some("a")), signature("/dev/sdb", Kind::Device, Some("a")));
+        let (one, moved) = (
+            signature("/dev/sda", TargetKind::Device, Some("a")),
+            signature("/dev/sdb", TargetKind::Device, Some("a")),
+        );
         assert_eq!(key(&one, &[]), key(&moved, &[]));
-        let other = signature("/dev/sda", Kind::Device, Some("b"));
+        let other = signature("/dev/sda", TargetKind::Device, Some("b"));
         assert_ne!(key(&one, &[]), key(&other, &[]));
-        let folder = signature("/dev/sda", Kind::Folder, Some("a"));
+        let folder = signature("/dev/sda", TargetKind::Folder, Some("a"));
         assert_ne!(key(&one, &[]), key(&folder, &[]), "a folder has temporary files");
-        let file = signature("photo.raw", Kind::File, Some("a"));
+        let file = signature("photo.raw", TargetKind::File, Some("a"));
         assert_ne!(key(&one, &[]), key(&file, &[]), "a file lies somewhere");
-        assert_ne!(key(&file, &[]), key(&signature("other.raw", Kind::File, Some("a")), &[]));
+        assert_ne!(key(&file, &[]), key(&signature("other.raw", TargetKind::File, Some("a")), &[]));
     }
 
     #[test]
@@ -268,7 +270,7 @@ mod tests {
                 drives: vec![Drive { identity, ..Drive::default() }],
                 ..Facts::default()
             };
-            DriveSignature::new(&self::identity("/mnt", Kind::Folder), Some(&facts)).unwrap()
+            DriveSignature::new(&self::identity("/mnt", TargetKind::Folder), Some(&facts)).unwrap()
         };
         let disk = layer("sda", LayerKind::Disk, "", 0);
         let partition = |name, start| layer(name, LayerKind::Partition, "", start);
@@ -304,14 +306,16 @@ mod tests {
 
     #[test]
     fn without_a_number_it_is_the_only_drive_of_its_place() {
-        let (named, unnamed) =
-            (signature("/dev/sda", Kind::Device, Some("a")), signature("/dev/sda", Kind::Device, None));
-        let other = signature("/dev/sda", Kind::Device, Some("b"));
+        let (named, unnamed) = (
+            signature("/dev/sda", TargetKind::Device, Some("a")),
+            signature("/dev/sda", TargetKind::Device, None),
+        );
+        let other = signature("/dev/sda", TargetKind::Device, Some("b"));
         assert_eq!(named.place(), unnamed.place());
         assert_eq!(key(&named, &[]), key(&unnamed, &[&named]));
         assert_eq!(key(&unnamed, &[]), unnamed.place());
         assert_eq!(key(&unnamed, &[&named, &other]), unnamed.place(), "either drive could have been there");
-        assert_ne!(unnamed.place(), signature("/dev/sdb", Kind::Device, None).place());
+        assert_ne!(unnamed.place(), signature("/dev/sdb", TargetKind::Device, None).place());
     }
 
     #[test]
@@ -321,7 +325,7 @@ mod tests {
             DriveSignature {
                 port,
                 capacity_bytes: Some(bytes),
-                ..signature("/dev/sda", Kind::Device, serial)
+                ..signature("/dev/sda", TargetKind::Device, serial)
             }
         };
         let first = bay(None, "usb-2-1-lun0", 1 << 40);
@@ -341,7 +345,10 @@ mod tests {
                 ..Layer::default()
             };
             let stack = vec![layer(LayerKind::Loop, file), layer(LayerKind::FileSystem, file_system)];
-            DriveSignature::new(&identity(name, Kind::Device), Some(&Facts { stack, ..Facts::default() }))
+            DriveSignature::new(
+                &identity(name, TargetKind::Device),
+                Some(&Facts { stack, ..Facts::default() }),
+            )
         };
         let place = |name, file, bytes| of(name, file, bytes, "tmpfs").map(|of| of.place());
         let one = of("/dev/loop0", "/dev/shm/a.img", 1 << 27, "tmpfs").unwrap();
@@ -355,11 +362,11 @@ mod tests {
 
     #[test]
     fn only_one_drive_is_a_drive() {
-        let real = identity("/mnt", Kind::Folder);
+        let real = identity("/mnt", TargetKind::Folder);
         assert_eq!(DriveSignature::new(&real, None), None);
         let array = Facts { drives: vec![Drive::default(), Drive::default()], ..Facts::default() };
         assert_eq!(DriveSignature::new(&real, Some(&array)), None);
-        assert_eq!(DriveSignature::new(&identity("nop:", Kind::Nop), None), None);
-        assert!(DriveSignature::new(&identity("sim:x", Kind::Simulated), None).is_some());
+        assert_eq!(DriveSignature::new(&identity("nop:", TargetKind::Nop), None), None);
+        assert!(DriveSignature::new(&identity("sim:x", TargetKind::Simulated), None).is_some());
     }
 }

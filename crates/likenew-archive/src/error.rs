@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use likenew_core::input::InputError;
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 
 use crate::wording::advice;
 

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use likenew_core::drive::Identity;
-use likenew_core::input::{self, InputError, Kind, NOTES, RECORD, RECORD_LINES_MAX, RECORDS};
+use likenew_core::input::{self, FileKind, InputError, NOTES, RECORD, RECORD_LINES_MAX, RECORDS};
 use likenew_core::instrument::Instrument;
 use likenew_core::target::Geometry;
 use rustix::fs::{AtFlags, Mode, OFlags, fsync, open, openat, renameat, unlinkat};
@@ -62,7 +62,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
 }
 
 /// Opens an ordinary file to read; nothing else is opened.
-pub(crate) fn input(path: &Path, kind: Kind) -> Result<File, InputError> {
+pub(crate) fn input(path: &Path, kind: FileKind) -> Result<File, InputError> {
     input::check(&open_file(path, OFlags::PATH)?, kind)?;
     let file = open_file(path, OFlags::RDONLY | OFlags::NONBLOCK)?;
     input::check(&file, kind)?;
@@ -219,7 +219,7 @@ pub(crate) fn read<T: DeserializeOwned>(
 /// Passes every whole line of `path` to `take`, which may refuse it; returns whether the file exists.
 pub(crate) fn for_each_line<T: DeserializeOwned>(
     path: &Path,
-    kind: Kind,
+    kind: FileKind,
     notes: &mut Vec<String>,
     mut take: impl FnMut(T) -> Result<(), String>,
 ) -> Result<bool, ArchiveError> {

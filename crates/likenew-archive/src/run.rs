@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use likenew_core::counters::FlashCounters;
 use likenew_core::findings::Findings;
-use likenew_core::input::{self, Kind};
+use likenew_core::input::{self, FileKind};
 use likenew_core::probe::Observation;
 use likenew_core::procedure::{Evidence, PastStep, Plan, history};
 use likenew_core::segment::Segment;
@@ -285,7 +285,7 @@ struct Version {
     schema: Option<u64>,
 }
 
-fn read(folder: &Path, name: &'static str, kind: Kind) -> Result<String, ArchiveError> {
+fn read(folder: &Path, name: &'static str, kind: FileKind) -> Result<String, ArchiveError> {
     let path = folder.join(name);
     let text = folder::input(&path, kind).and_then(|file| input::text(input::read_file(file, kind)?));
     text.map_err(|error| match error {

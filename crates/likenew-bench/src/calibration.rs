@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
-use likenew_calibration::{Calibration, Estimate, Options as Effort, Standing, calibrate};
+use likenew_calibration::{Calibration, CalibrationOptions, Estimate, Standing, calibrate};
 
 use crate::case_run::on_threads;
 use crate::table::{Share, row, table};
@@ -68,7 +68,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
 fn case(seed: u64, options: &Options) -> anyhow::Result<Case> {
     let twin = Twin::draw(seed, options.drive.as_deref())?;
     let (runs, held_out) = twin.measure(options.noise)?;
-    let effort = Effort { candidates: options.candidates, steps: options.steps, ..Effort::default() };
+    let effort = CalibrationOptions {
+        candidates: options.candidates,
+        steps: options.steps,
+        ..CalibrationOptions::default()
+    };
     let started_at = Instant::now();
     let calibration = calibrate(&twin.base, &runs, &held_out, &effort, &());
     let calibration = calibration.with_context(|| format!("drive {seed} like {}", twin.base.name))?;

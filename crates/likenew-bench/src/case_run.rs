@@ -53,8 +53,8 @@ pub(crate) fn run_workload(drive: &mut dyn Drive, workload: &Workload) -> anyhow
     let before = user_time_of(who)?;
     let ran = run(drive, workload, &mut || Box::new(()))?;
     let user = user_time_of(who)?.since(before);
-    if let Some(lab_error) = ran.lab_error {
-        return Err(lab_error.into());
+    if let Some(target_error) = ran.target_error {
+        return Err(target_error.into());
     }
     let segment = ran.segment;
     ensure!(segment.stop == Stop::Reached && segment.errors() == 0, "{case}: {:?}", segment.stop);

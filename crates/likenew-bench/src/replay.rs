@@ -161,8 +161,8 @@ fn replay(drive: &mut dyn Drive, timing: ReplayTiming, ios: u64, gap: Nanos) -> 
     };
     let mut made = |_: &ReplaySpec| Ok(Box::new(SyntheticTrace::new(ios, gap)) as Box<dyn TraceSource>);
     let ran = run_with(drive, &workload, &mut made, &mut || Box::new(()))?;
-    if let Some(lab_error) = ran.lab_error {
-        return Err(lab_error.into());
+    if let Some(target_error) = ran.target_error {
+        return Err(target_error.into());
     }
     ensure!(ran.segment.errors() == 0 && ran.segment.total().ios == ios, "{:?}", ran.segment.stop);
     Ok(ran.segment)

@@ -72,7 +72,7 @@ fn workload(op: Op, data: DataClass) -> Workload {
 fn pass(drive: &mut dyn Drive, op: Op, data: DataClass) -> anyhow::Result<f64> {
     let ran = run_workload(drive, &workload(op, data), &mut || Box::new(()))?;
     let segment = ran.segment;
-    ensure!(ran.lab_error.is_none() && segment.stop == Stop::Reached, "{op}: {:?}", segment.stop);
+    ensure!(ran.target_error.is_none() && segment.stop == Stop::Reached, "{op}: {:?}", segment.stop);
     ensure!(segment.damage.as_ref().is_none_or(|damage| damage.bytes() == 0), "the loop device is sound");
     segment.bytes_per_s().context("nothing was measured")
 }
@@ -182,7 +182,7 @@ fn verify(folder: &Path) -> anyhow::Result<f64> {
     let mut evidence = Evidence::new(plan, identity, geometry);
     while let Step::Run(workload) = procedure.next(&evidence).map_err(anyhow::Error::msg)? {
         let ran = run_workload(&mut *drive, &workload, &mut || Box::new(()))?;
-        ensure!(ran.lab_error.is_none() && ran.segment.stop == Stop::Reached, "{}", workload.name);
+        ensure!(ran.target_error.is_none() && ran.segment.stop == Stop::Reached, "{}", workload.name);
         evidence.segments.push(ran.segment);
     }
     drop(drive);

@@ -23,7 +23,7 @@ use crate::search::{Budget, Fit, PRIOR_SD, base_cost, search};
 
 /// How to calibrate.
 #[derive(Clone, Copy, Debug)]
-pub struct Options {
+pub struct CalibrationOptions {
     /// Candidates of the global search.
     pub candidates: usize,
     /// Steps of least squares after it.
@@ -36,7 +36,7 @@ pub struct Options {
     pub effort: Effort,
 }
 
-impl Default for Options {
+impl Default for CalibrationOptions {
     fn default() -> Self {
         Self { candidates: 300, steps: 8, threads: 1, seed: 1, effort: Effort::default() }
     }
@@ -98,7 +98,7 @@ pub fn calibrate(
     base: &Base,
     runs: &[MeasuredRun],
     held_out: &[MeasuredRun],
-    options: &Options,
+    options: &CalibrationOptions,
     observer: &dyn Observer,
 ) -> Result<Calibration, CalibrationError> {
     let mut groups = Groups::default();
@@ -155,7 +155,7 @@ pub fn calibrate(
 pub fn closest<'a>(
     bases: &'a [Base],
     runs: &[MeasuredRun],
-    options: &Options,
+    options: &CalibrationOptions,
     observer: &dyn Observer,
 ) -> Result<Option<&'a Base>, CalibrationError> {
     let pool = pool(options.threads);

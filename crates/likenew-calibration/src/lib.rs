@@ -24,7 +24,7 @@ mod view;
 mod wording;
 
 pub use base::Base;
-pub use calibration::{CONFIDENCE, Calibration, Options, RunUse, calibrate, closest};
+pub use calibration::{CONFIDENCE, Calibration, CalibrationOptions, RunUse, calibrate, closest};
 pub use combination::Combination;
 pub use error::CalibrationError;
 pub use estimate::{Estimate, Standing};

@@ -3,9 +3,9 @@
 use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Geometry, Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 use likenew_sim::SimDrive;
@@ -44,13 +44,13 @@ impl Drive for View {
         self.drive.lanes_max()
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         let geometry = &self.geometry;
         let lanes = self.drive.lanes(need)?.into_iter();
         Ok(lanes.map(|lane| Box::new(ViewLane { lane, geometry }) as Lane<'a>).collect())
     }
 
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         self.drive.prepare_access(access, cold)
     }
 
@@ -58,7 +58,7 @@ impl Drive for View {
         self.drive.counters()
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         self.drive.probe(probe)
     }
 
@@ -85,11 +85,11 @@ impl Target for ViewLane<'_> {
         self.lane.buffer(slot)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         self.lane.submit(batch)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         self.lane.wait(until, done)
     }
 

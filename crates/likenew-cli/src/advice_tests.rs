@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::{fs, io};
 
-use likenew_core::drive::{Drive as _, Kind};
+use likenew_core::drive::{Drive as _, TargetKind};
 use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Identity, Layer, LayerKind, Machine};
 use likenew_core::findings::{Action, Loss};
 use likenew_core::fix::{ActionKind, Feasibility, Objection};
@@ -183,7 +183,7 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
             if destroys && action.loses != Loss::Everything {
                 faults.push(format!("{of}what it destroys is not said"));
             }
-            if site.kind != Kind::Folder && action.why.contains("folder") {
+            if site.kind != TargetKind::Folder && action.why.contains("folder") {
                 faults.push(format!("{of}there is no folder"));
             }
         }
@@ -325,7 +325,7 @@ fn machine(root: bool, knows_trim: bool, blocks: Option<LayerKind>) -> Facts {
 /// One target of the tests on folders, devices and files.
 #[derive(Clone, Copy, Debug)]
 struct Position {
-    kind: Kind,
+    kind: TargetKind,
     root: bool,
     knows_trim: bool,
     /// A layer that blocks TRIM.
@@ -338,13 +338,13 @@ impl Position {
     fn can(&self, action: ActionKind) -> bool {
         match (self.kind, action) {
             // A file system sends TRIM down to the drive.
-            (Kind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
+            (TargetKind::Folder, ActionKind::Fstrim) => self.knows_trim && self.blocks.is_none(),
             // Its own free space.
-            (Kind::Folder, ActionKind::OverwriteFree) => self.writable,
-            (Kind::Folder | Kind::Device, ActionKind::Refresh | ActionKind::Rewrite) => true,
-            (Kind::Device, ActionKind::Discard) => self.knows_trim,
+            (TargetKind::Folder, ActionKind::OverwriteFree) => self.writable,
+            (TargetKind::Folder | TargetKind::Device, ActionKind::Refresh | ActionKind::Rewrite) => true,
+            (TargetKind::Device, ActionKind::Discard) => self.knows_trim,
             // A device that may not be written yet asks for consent first.
-            (Kind::Device, ActionKind::Overwrite) => true,
+            (TargetKind::Device, ActionKind::Overwrite) => true,
             // The drive of these tests is not NVMe, a device's free space is unknown, and files are not
             // drives.
             _ => false,
@@ -357,7 +357,7 @@ impl Position {
             kind: self.kind,
             trims: self.knows_trim,
             writable: self.writable,
-            free_bytes: (self.kind == Kind::Folder).then_some(1 << 30),
+            free_bytes: (self.kind == TargetKind::Folder).then_some(1 << 30),
             used_bytes: 1 << 30,
             facts: Some(facts),
             feasibility,
@@ -368,9 +368,11 @@ impl Position {
 fn places() -> Vec<(Position, &'static str)> {
     let blocks = [None, Some(LayerKind::Crypt), Some(LayerKind::Cache), Some(LayerKind::Array)];
     let mut all = Vec::new();
-    for (kind, target) in
-        [(Kind::Folder, "/home/My Files"), (Kind::Device, "/dev/sda"), (Kind::File, "disk.img")]
-    {
+    for (kind, target) in [
+        (TargetKind::Folder, "/home/My Files"),
+        (TargetKind::Device, "/dev/sda"),
+        (TargetKind::File, "disk.img"),
+    ] {
         for blocks in blocks {
             for of in 0..8 {
                 let [root, knows_trim, writable] = [1, 2, 4].map(|bit| of & bit != 0);

@@ -1,11 +1,11 @@
 //! How a command can end, as scripts see it.
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use std::io::ErrorKind;
 
 use likenew_archive::ArchiveError;
 use likenew_core::input::InputError;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_run::run::RunError;
 use likenew_run::runner::RunnerError;
 use likenew_sim::SimError;
@@ -152,11 +152,11 @@ impl From<SimError> for Failure {
     }
 }
 
-impl From<LabError> for Failure {
-    fn from(lab_error: LabError) -> Self {
-        match lab_error {
-            LabError::Refused(text) => Self::Refused(text),
-            LabError::Unsuitable(text) => Self::Usage(text),
+impl From<TargetError> for Failure {
+    fn from(target_error: TargetError) -> Self {
+        match target_error {
+            TargetError::Refused(text) => Self::Refused(text),
+            TargetError::Unsuitable(text) => Self::Usage(text),
             other => Self::Other(other.into()),
         }
     }
@@ -166,7 +166,7 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Unfit(text) => Self::Usage(text),
-            RunError::LabError(lab_error) => lab_error.into(),
+            RunError::TargetError(target_error) => target_error.into(),
             RunError::Recording(reason) => Self::Usage(reason),
         }
     }

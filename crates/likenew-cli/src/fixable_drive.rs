@@ -11,9 +11,9 @@ use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::fix::{
     ActionKind, AddressRange, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds,
 };
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 use likenew_real::clock::Monotonic;
@@ -62,13 +62,13 @@ impl FixableDrive {
     ///
     /// # Errors
     /// A refusal of [`Consent::to_overwrite`], or the errors of [`open`].
-    pub(crate) fn device(path: PathBuf, fixes: Fixes, engine: Engine) -> Result<Self, LabError> {
+    pub(crate) fn device(path: PathBuf, fixes: Fixes, engine: Engine) -> Result<Self, TargetError> {
         let mut device = Self { path, fixes, engine, clock: Monotonic::start(), drive: None };
         device.open_again()?;
         Ok(device)
     }
 
-    fn open_again(&mut self) -> Result<(), LabError> {
+    fn open_again(&mut self) -> Result<(), TargetError> {
         let consent = match &self.fixes {
             Fixes::Erasing(agreement) => Some(Consent::to_overwrite(&self.path, agreement)?),
             Fixes::Rewriting(_) | Fixes::Folder(_) => None,
@@ -92,8 +92,8 @@ impl FixableDrive {
     fn with_exclusive_access(
         &mut self,
         action: ActionKind,
-        act: impl FnOnce(&Fixes, Consent) -> Result<FixReport, LabError>,
-    ) -> Result<ProbeResult, LabError> {
+        act: impl FnOnce(&Fixes, Consent) -> Result<FixReport, TargetError>,
+    ) -> Result<ProbeResult, TargetError> {
         self.drive = None;
         let started_at = self.clock.now();
         let came = self.renew_consent(action).and_then(|consent| act(&self.fixes, consent));
@@ -108,7 +108,7 @@ impl FixableDrive {
         action: ActionKind,
         pieces: &[AddressRange],
         settings: RewriteSettings,
-    ) -> Result<ProbeResult, LabError> {
+    ) -> Result<ProbeResult, TargetError> {
         let path = self.path.clone();
         self.with_exclusive_access(action, |fixes, consent| match fixes {
             Fixes::Rewriting(refresh) => refresh.refresh(&path, consent, pieces, settings),
@@ -116,7 +116,7 @@ impl FixableDrive {
         })
     }
 
-    fn renew_consent(&self, action: ActionKind) -> Result<Consent, LabError> {
+    fn renew_consent(&self, action: ActionKind) -> Result<Consent, TargetError> {
         for (_, found) in preconditions(&self.path, action)? {
             require(&self.path, &found, action)?;
         }
@@ -129,16 +129,18 @@ impl FixableDrive {
 }
 
 /// A refusal of a step is a result.
-fn unless_refused(came: Result<FixReport, LabError>) -> Result<ProbeResult, LabError> {
+fn unless_refused(came: Result<FixReport, TargetError>) -> Result<ProbeResult, TargetError> {
     match came {
         Ok(fix_report) => Ok(ProbeResult::FixReport(fix_report)),
-        Err(LabError::Refused(reason) | LabError::Unsuitable(reason)) => Ok(ProbeResult::Unknown(reason)),
-        Err(lab_error) => Err(lab_error),
+        Err(TargetError::Refused(reason) | TargetError::Unsuitable(reason)) => {
+            Ok(ProbeResult::Unknown(reason))
+        }
+        Err(target_error) => Err(target_error),
     }
 }
 
 /// Sends TRIM for a whole device, and reads back whether its data is gone.
-fn discard_all(consent: &Consent) -> Result<FixReport, LabError> {
+fn discard_all(consent: &Consent) -> Result<FixReport, TargetError> {
     let before = Samples::read(consent, SAMPLES)?;
     let came = discard(consent, |_, _| !interrupt::is_requested())?;
     let read_back = Some(before.compare(&Samples::read(consent, SAMPLES)?));
@@ -146,7 +148,7 @@ fn discard_all(consent: &Consent) -> Result<FixReport, LabError> {
 }
 
 /// Sends TRIM for the parts of the disk below a folder that no partition covers.
-fn discard_unused_below(folder: &Path, agreement: &Agreement) -> Result<FixReport, LabError> {
+fn discard_unused_below(folder: &Path, agreement: &Agreement) -> Result<FixReport, TargetError> {
     let clock = Monotonic::start();
     let space = UnusedSpace::in_folder(folder)?;
     for (_, found) in preconditions(&space.path, ActionKind::DiscardFree)? {
@@ -164,7 +166,7 @@ fn discard_report(came: DiscardReport) -> FixReport {
     FixReport { bytes: came.bytes_done, skips: refused.collect(), end, ..FixReport::default() }
 }
 
-fn format(consent: &Consent, erase: Erase) -> Result<FixReport, LabError> {
+fn format(consent: &Consent, erase: Erase) -> Result<FixReport, TargetError> {
     let plan = FormatPlan::inspect(consent, erase)?;
     crate::console::note(wording::formats_itself(plan.text()));
     let before = Samples::read(consent, SAMPLES)?;
@@ -190,15 +192,15 @@ impl Drive for FixableDrive {
         self.drive().lanes_max()
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         self.drive_mut().lanes(need)
     }
 
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         self.drive_mut().prepare_access(access, cold)
     }
 
-    fn use_old_files(&mut self, turn: bool) -> Result<(), LabError> {
+    fn use_old_files(&mut self, turn: bool) -> Result<(), TargetError> {
         self.drive_mut().use_old_files(turn)
     }
 
@@ -211,7 +213,7 @@ impl Drive for FixableDrive {
         self.drive_mut().resume_clock_at(now);
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         match (probe, &self.fixes) {
             (Probe::Fix(Fix::RefreshFiles { slower_than_bytes_per_s }), Fixes::Folder(_)) => {
                 // An open file cannot be rewritten, even if this process has it open.

@@ -11,7 +11,7 @@ use regex::Regex;
 ///
 /// # Errors
 /// They are no text. In what programs print of drives, bytes that are no UTF-8 are replaced: a drive may give itself any name.
-pub(crate) fn text(bytes: Vec<u8>, kind: input::Kind) -> Result<String, InputError> {
+pub(crate) fn text(bytes: Vec<u8>, kind: input::FileKind) -> Result<String, InputError> {
     // By its byte-order mark, or else UTF-8.
     let (text, _, has_unreadable) = UTF_8.decode(&bytes);
     if let Some(at) = text.find('\0') {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::dry_run::DryRun;
 use likenew_core::input::{self, one_line};
 use likenew_core::procedure::{Evidence, Plan};
@@ -175,9 +175,9 @@ pub(crate) fn export(program: ExportFormat, evidence: &Evidence, dry_run: &DryRu
 fn filename(evidence: &Evidence) -> String {
     let name = &evidence.identity.name;
     match evidence.identity.kind {
-        Kind::Folder => format!("{}/likenew-fio.bin", name.trim_end_matches('/')),
-        Kind::File | Kind::Device => name.clone(),
-        Kind::Simulated | Kind::Nop => likenew_fio::FILENAME_LEFT_OPEN.to_owned(),
+        TargetKind::Folder => format!("{}/likenew-fio.bin", name.trim_end_matches('/')),
+        TargetKind::File | TargetKind::Device => name.clone(),
+        TargetKind::Simulated | TargetKind::Nop => likenew_fio::FILENAME_LEFT_OPEN.to_owned(),
     }
 }
 
@@ -190,7 +190,7 @@ fn notes(evidence: &Evidence, dry_run: &DryRun) -> Vec<String> {
     if plan.procedure != "run" {
         notes.push(wording::FIO_LONGEST_COURSE.into());
     }
-    if evidence.identity.kind == Kind::Folder {
+    if evidence.identity.kind == TargetKind::Folder {
         let boundary = evidence.geometry.boundary.unwrap_or(evidence.geometry.capacity);
         if boundary < evidence.geometry.capacity {
             notes.push(wording::FIO_ONE_FILE.into());

@@ -121,7 +121,7 @@ impl Texts {
 }
 
 /// A file as the text that a program printed, unpacked.
-pub(crate) fn read_text(path: &Path, kind: input::Kind) -> Result<String> {
+pub(crate) fn read_text(path: &Path, kind: input::FileKind) -> Result<String> {
     let text = || {
         let stream: Box<dyn Read + Send> =
             if path == Path::new("-") { Box::new(io::stdin()) } else { Box::new(input::open(path, kind)?) };

@@ -124,6 +124,6 @@ pub(crate) fn run_nested(
         End::Complete | End::Failed(_) => Ok(Some(evidence)),
         End::Interrupted => Ok(None),
         End::OverAnnounced => unreachable!("nothing was announced of a simulated drive"),
-        End::LabError(lab_error) => Err(lab_error.into()),
+        End::TargetError(target_error) => Err(target_error.into()),
     }
 }

@@ -13,9 +13,9 @@ use std::fmt::Display;
 use std::path::Path;
 
 use likenew_core::input::nearest;
-use likenew_core::lab_error::system_reason;
 use likenew_core::quantity::{Factor, Offset, Rate, Share, Size, count};
 use likenew_core::shell::shell_quote;
+use likenew_core::target_error::system_reason;
 use likenew_core::units::{Nanos, Number};
 use likenew_run::forecast::Certainty;
 use likenew_trace::Survey;

@@ -143,7 +143,7 @@ fn series(first: &ComparedRun<'_>, compared: &[(&ComparedRun<'_>, Vec<Option<Spe
 #[cfg(test)]
 mod tests {
     use indexmap::IndexMap;
-    use likenew_core::drive::Kind;
+    use likenew_core::drive::TargetKind;
     use likenew_core::procedure::Plan;
     use serde_json::json;
 
@@ -177,8 +177,13 @@ mod tests {
             ("RND", "write", 10e6),
             ("OTHER", "read", 50e6),
         ]);
-        let run =
-            |name, plan, tables| ComparedRun { name, plan, kind: Kind::Simulated, is_virtual: false, tables };
+        let run = |name, plan, tables| ComparedRun {
+            name,
+            plan,
+            kind: TargetKind::Simulated,
+            is_virtual: false,
+            tables,
+        };
         let runs = [run("A", &plan, &new), run("B", &other_plan, &used)];
         let findings = compare(&runs).unwrap();
         assert_eq!(
@@ -203,7 +208,7 @@ mod tests {
         let run = |(name, tables)| ComparedRun {
             name,
             plan: &plan,
-            kind: Kind::Simulated,
+            kind: TargetKind::Simulated,
             is_virtual: false,
             tables,
         };
@@ -224,8 +229,13 @@ mod tests {
     fn without_a_speed_in_common_there_is_nothing_to_say() {
         let plan = plan("");
         let (one, two) = (bench(&[("SEQ", "read", 1.0)]), IndexMap::new());
-        let run =
-            |tables| ComparedRun { name: "A", plan: &plan, kind: Kind::Device, is_virtual: false, tables };
+        let run = |tables| ComparedRun {
+            name: "A",
+            plan: &plan,
+            kind: TargetKind::Device,
+            is_virtual: false,
+            tables,
+        };
         assert_eq!(compare(&[run(&one), run(&two)]), None);
         assert_eq!(compare(&[run(&one)]), None);
         assert_eq!(compare(&[]), None);

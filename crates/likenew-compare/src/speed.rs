@@ -176,7 +176,7 @@ mod tests {
     use super::*;
     use crate::speed_ratio::Difference;
     use indexmap::IndexMap;
-    use likenew_core::drive::Kind;
+    use likenew_core::drive::TargetKind;
     use likenew_core::procedure::Plan;
     use serde_json::json;
 
@@ -247,7 +247,7 @@ mod tests {
         Speed { name: "write".into(), test: String::new(), unit: "bytes/s", value, basis }
     }
 
-    fn ratio(kind: Kind, is_virtual: bool, first: &Speed, other: &Speed) -> Option<SpeedRatio> {
+    fn ratio(kind: TargetKind, is_virtual: bool, first: &Speed, other: &Speed) -> Option<SpeedRatio> {
         let (plan, tables) = (Plan::new("check", None, 0, toml::Table::new()), IndexMap::new());
         let run = ComparedRun { name: "A", plan: &plan, kind, is_virtual, tables: &tables };
         ratio_of([&run, &run], first, other)
@@ -255,12 +255,12 @@ mod tests {
 
     #[test]
     fn half_the_speed_is_half_with_an_interval_of_both() {
-        let half = ratio(Kind::Simulated, false, &speed(100.0, 1.03), &speed(50.0, 1.04)).unwrap();
+        let half = ratio(TargetKind::Simulated, false, &speed(100.0, 1.03), &speed(50.0, 1.04)).unwrap();
         // Errors of 3% and 4% are 5% together.
         let reach = half.high / half.ratio;
         assert!((half.ratio - 0.5).abs() < 1e-12 && (reach - 1.05).abs() < 0.001, "{half:?}");
         assert_eq!(half.difference(), Difference::Slower);
-        let exact = ratio(Kind::Simulated, false, &speed(100.0, 1.0), &speed(101.0, 1.0)).unwrap();
+        let exact = ratio(TargetKind::Simulated, false, &speed(100.0, 1.0), &speed(101.0, 1.0)).unwrap();
         assert_eq!((exact.low, exact.difference()), (exact.high, Difference::Same));
     }
 
@@ -268,11 +268,11 @@ mod tests {
     fn a_real_drive_is_only_slower_by_more_than_it_scatters() {
         let (new, used) = (speed(100.0, 1.01), speed(92.0, 1.01));
         let of = |kind, is_virtual| ratio(kind, is_virtual, &new, &used).unwrap().difference();
-        assert_eq!(of(Kind::Simulated, false), Difference::Slower);
-        assert_eq!(of(Kind::Device, false), Difference::Unclear);
-        let much = ratio(Kind::Device, false, &new, &speed(70.0, 1.01)).unwrap();
+        assert_eq!(of(TargetKind::Simulated, false), Difference::Slower);
+        assert_eq!(of(TargetKind::Device, false), Difference::Unclear);
+        let much = ratio(TargetKind::Device, false, &new, &speed(70.0, 1.01)).unwrap();
         assert_eq!(much.difference(), Difference::Slower);
-        let shared = ratio(Kind::Device, true, &new, &speed(70.0, 1.01)).unwrap();
+        let shared = ratio(TargetKind::Device, true, &new, &speed(70.0, 1.01)).unwrap();
         assert_eq!(shared.difference(), Difference::Unclear, "a virtual disk does that unchanged");
     }
 
@@ -288,13 +288,13 @@ mod tests {
                 basis: Basis::Samples(places.collect()),
             }
         };
-        let half = ratio(Kind::Simulated, false, &samples(1.0), &samples(0.5)).unwrap();
+        let half = ratio(TargetKind::Simulated, false, &samples(1.0), &samples(0.5)).unwrap();
         // Outer and inner tracks differ by a factor of two; the ratio is the same everywhere.
         assert!((half.ratio - 0.5).abs() < 1e-9 && half.high - half.low < 1e-9, "{half:?}");
         let mut few = samples(1.0);
         let Basis::Samples(places) = &mut few.basis else { panic!() };
         places.truncate(WINDOWS_MIN - 1);
-        assert_eq!(ratio(Kind::Simulated, false, &few, &samples(0.5)), None);
-        assert_eq!(ratio(Kind::Simulated, false, &few, &speed(1.0, 1.0)), None);
+        assert_eq!(ratio(TargetKind::Simulated, false, &few, &samples(0.5)), None);
+        assert_eq!(ratio(TargetKind::Simulated, false, &few, &speed(1.0, 1.0)), None);
     }
 }

@@ -1,7 +1,7 @@
 //! A run as a comparison needs it, the ratio of two speeds, and what its interval says.
 
 use indexmap::IndexMap;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::Row;
 use likenew_core::procedure::Plan;
 use likenew_restoring::check::CheckHistory;
@@ -61,7 +61,7 @@ pub struct ComparedRun<'a> {
     /// What was measured, and how.
     pub plan: &'a Plan,
     /// The kind of its target.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Whether a hypervisor provides the drive.
     pub is_virtual: bool,
     /// The tables of its findings.
@@ -73,8 +73,10 @@ impl ComparedRun<'_> {
     /// within itself. A simulated drive repeats exactly.
     pub(crate) fn scatter(&self) -> f64 {
         match self.kind {
-            Kind::Simulated | Kind::Nop => 0.0,
-            Kind::Folder | Kind::File | Kind::Device => CheckHistory::assumed(self.is_virtual),
+            TargetKind::Simulated | TargetKind::Nop => 0.0,
+            TargetKind::Folder | TargetKind::File | TargetKind::Device => {
+                CheckHistory::assumed(self.is_virtual)
+            }
         }
     }
 }

@@ -32,7 +32,7 @@ pub struct Damage {
 /// How a sector differs from what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum DamageKind {
     /// It is not a stamped sector, or one with errors: garbage, or flipped bits.
     Wrong,
     /// An older pass or another run has written it: a write was lost.
@@ -53,7 +53,7 @@ pub struct DamagedRange {
     /// The byte after the last one.
     pub to: u64,
     /// How they are damaged.
-    pub kind: Kind,
+    pub kind: DamageKind,
     /// Bits that differ from what was written; 0 where a whole other sector is there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub bits: u64,
@@ -81,7 +81,7 @@ fn is_zero(bits: &u64) -> bool {
     *bits == 0
 }
 
-impl Kind {
+impl DamageKind {
     /// Every kind of what was read, the worst surprise first.
     pub const ALL: [Self; 4] = [Self::Wrapped, Self::Missing, Self::Stale, Self::Wrong];
 
@@ -117,7 +117,7 @@ impl Damage {
     pub fn add_unreadable(&mut self, address: u64, bytes: u64) {
         let content = SectorContent { address: None, key: None, pass: None, bytes: [0; 16] };
         let (from, to) = (address, address + bytes);
-        self.add(DamagedRange { from, to, kind: Kind::Unreadable, bits: 0, content });
+        self.add(DamagedRange { from, to, kind: DamageKind::Unreadable, bits: 0, content });
     }
 
     #[cold]
@@ -131,17 +131,17 @@ impl Damage {
 
     /// Bytes that are not what was written.
     pub fn bytes(&self) -> u64 {
-        Kind::ALL.iter().map(|kind| self.bytes_of(*kind)).sum()
+        DamageKind::ALL.iter().map(|kind| self.bytes_of(*kind)).sum()
     }
 
     /// Bytes that are damaged in this way.
-    pub fn bytes_of(&self, kind: Kind) -> u64 {
+    pub fn bytes_of(&self, kind: DamageKind) -> u64 {
         match kind {
-            Kind::Wrong => self.wrong_bytes,
-            Kind::Stale => self.stale_bytes,
-            Kind::Wrapped => self.wrapped_bytes,
-            Kind::Missing => self.missing_bytes,
-            Kind::Unreadable => self.unreadable_bytes,
+            DamageKind::Wrong => self.wrong_bytes,
+            DamageKind::Stale => self.stale_bytes,
+            DamageKind::Wrapped => self.wrapped_bytes,
+            DamageKind::Missing => self.missing_bytes,
+            DamageKind::Unreadable => self.unreadable_bytes,
         }
     }
 
@@ -161,14 +161,14 @@ impl Damage {
     fn add(&mut self, range: DamagedRange) {
         let bytes = range.to - range.from;
         match range.kind {
-            Kind::Wrong => {
+            DamageKind::Wrong => {
                 self.wrong_bytes += bytes;
                 self.wrong_bits += range.bits;
             }
-            Kind::Stale => self.stale_bytes += bytes,
-            Kind::Wrapped => self.wrapped_bytes += bytes,
-            Kind::Missing => self.missing_bytes += bytes,
-            Kind::Unreadable => self.unreadable_bytes += bytes,
+            DamageKind::Stale => self.stale_bytes += bytes,
+            DamageKind::Wrapped => self.wrapped_bytes += bytes,
+            DamageKind::Missing => self.missing_bytes += bytes,
+            DamageKind::Unreadable => self.unreadable_bytes += bytes,
         }
         self.list(range);
     }
@@ -203,9 +203,9 @@ impl DamagedRange {
     fn continues(&self, next: &Self) -> bool {
         let (here, there) = (&self.content, &next.content);
         let same = match self.kind {
-            Kind::Wrong | Kind::Unreadable => true,
-            Kind::Missing => here.bytes == there.bytes,
-            Kind::Stale | Kind::Wrapped => {
+            DamageKind::Wrong | DamageKind::Unreadable => true,
+            DamageKind::Missing => here.bytes == there.bytes,
+            DamageKind::Stale | DamageKind::Wrapped => {
                 let moved = |of: &Self| of.content.address.map(|address| address.wrapping_sub(of.from));
                 (here.key, here.pass, moved(self)) == (there.key, there.pass, moved(next))
             }
@@ -227,12 +227,14 @@ fn to_damaged_range(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> Damage
     let label = Label::read(sector);
     let whole = label.filter(|label| label.stamp.is_intact(label.address, sector));
     let kind = match whole {
-        Some(label) if label.stamp.key == stamp.key && label.address != address => Kind::Wrapped,
-        Some(_) => Kind::Stale,
-        None if [0x00, 0xFF].iter().any(|blank| sector.iter().all(|byte| byte == blank)) => Kind::Missing,
-        None => Kind::Wrong,
+        Some(label) if label.stamp.key == stamp.key && label.address != address => DamageKind::Wrapped,
+        Some(_) => DamageKind::Stale,
+        None if [0x00, 0xFF].iter().any(|blank| sector.iter().all(|byte| byte == blank)) => {
+            DamageKind::Missing
+        }
+        None => DamageKind::Wrong,
     };
-    let bits = if kind == Kind::Wrong { stamp.different_bits(address, sector).into() } else { 0 };
+    let bits = if kind == DamageKind::Wrong { stamp.different_bits(address, sector).into() } else { 0 };
     let found = SectorContent {
         address: label.map(|label| label.address),
         key: label.map(|label| label.stamp.key),
@@ -264,7 +266,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn single_range(damage: &Damage, kind: Kind) -> &DamagedRange {
+    fn single_range(damage: &Damage, kind: DamageKind) -> &DamagedRange {
         let [range] = damage.ranges.as_slice() else { panic!("{damage:?}") };
         assert_eq!((range.kind, damage.bytes()), (kind, damage.bytes_of(kind)));
         assert_eq!(range.to - range.from, damage.bytes());
@@ -285,11 +287,11 @@ mod tests {
     #[test]
     fn each_kind_is_reported_with_what_was_found() {
         for (sectors, kind) in [
-            (stamped_bytes(STAMP, AT + 4096, 8), Kind::Wrapped),
-            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT - 4096, 8), Kind::Wrapped),
-            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT, 8), Kind::Stale),
-            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT, 8), Kind::Stale),
-            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT + 512, 8), Kind::Stale),
+            (stamped_bytes(STAMP, AT + 4096, 8), DamageKind::Wrapped),
+            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT - 4096, 8), DamageKind::Wrapped),
+            (stamped_bytes(Stamp { pass: 1, ..STAMP }, AT, 8), DamageKind::Stale),
+            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT, 8), DamageKind::Stale),
+            (stamped_bytes(Stamp { key: 8, ..STAMP }, AT + 512, 8), DamageKind::Stale),
         ] {
             let damage = inspect_all(&sectors);
             let label = Label::read(sectors.as_chunks().0.first().unwrap()).unwrap();
@@ -302,13 +304,13 @@ mod tests {
             assert_eq!(text, expected);
         }
         for blank in [0, 255] {
-            assert_eq!(single_range(&inspect_all(&[blank; 4096]), Kind::Missing).content.address, None);
+            assert_eq!(single_range(&inspect_all(&[blank; 4096]), DamageKind::Missing).content.address, None);
         }
-        assert_eq!(single_range(&inspect_all(&[7; 4096]), Kind::Wrong).content.bytes, [7; 16]);
+        assert_eq!(single_range(&inspect_all(&[7; 4096]), DamageKind::Wrong).content.bytes, [7; 16]);
         let mut flipped = stamped_bytes(STAMP, AT, 8);
         flipped[2 * SECTOR + 300] ^= 0b101;
         let damage = inspect_all(&flipped);
-        let range = single_range(&damage, Kind::Wrong);
+        let range = single_range(&damage, DamageKind::Wrong);
         assert_eq!((range.from, range.bits, damage.wrong_bits), (AT + 1024, 2, 2));
         assert_eq!(range.content.address, Some(AT + 1024), "its head is whole");
     }
@@ -323,10 +325,10 @@ mod tests {
         let ranges: Vec<_> =
             damage.ranges.iter().map(|range| (range.from - AT, range.to - AT, range.kind)).collect();
         let expected = [
-            (0, 1024, Kind::Missing),
-            (1024, 2048, Kind::Missing),
-            (2048, 3072, Kind::Wrapped),
-            (3072, 4096, Kind::Wrapped),
+            (0, 1024, DamageKind::Missing),
+            (1024, 2048, DamageKind::Missing),
+            (2048, 3072, DamageKind::Wrapped),
+            (3072, 4096, DamageKind::Wrapped),
         ];
         assert_eq!(ranges, expected);
     }

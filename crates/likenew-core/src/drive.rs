@@ -1,7 +1,7 @@
 //! A drive: what is opened once and measured through lanes, and how it is introduced in a report.
 
-use crate::lab_error::LabError;
 use crate::target::{Geometry, Target};
+use crate::target_error::TargetError;
 use std::io;
 
 use serde::{Deserialize, Serialize};
@@ -38,20 +38,20 @@ pub trait Drive {
     /// the last I/O in flight has ended. The drive keeps its state and its clock.
     ///
     /// # Errors
-    /// The lab failed.
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError>;
+    /// The target cannot be measured any further.
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError>;
 
     /// Sets how lanes opened from now on reach the drive; direct is how it starts. `cold` first makes durable
     /// what was written and drops it from the page cache, so that nothing comes from memory; only caches of
     /// files we may write are ours to drop.
     ///
     /// # Errors
-    /// It cannot be reached that way, or its cache is not ours to drop; or the lab failed.
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    /// It cannot be reached that way, or its cache is not ours to drop; or the target cannot be measured any further.
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         if access == Access::Direct && !cold {
             return Ok(());
         }
-        Err(LabError::Unsuitable(wording::no_page_cache(&self.identity().name)))
+        Err(TargetError::Unsuitable(wording::no_page_cache(&self.identity().name)))
     }
 
     /// Switches its addresses to the owner's old files, which can only be read, or back to its own. The files
@@ -59,11 +59,11 @@ pub trait Drive {
     ///
     /// # Errors
     /// It has none.
-    fn use_old_files(&mut self, turn: bool) -> Result<(), LabError> {
+    fn use_old_files(&mut self, turn: bool) -> Result<(), TargetError> {
         if !turn {
             return Ok(());
         }
-        Err(LabError::Unsuitable(wording::no_old_files(&self.identity().name)))
+        Err(TargetError::Unsuitable(wording::no_old_files(&self.identity().name)))
     }
 
     /// What the devices below it have counted since they were attached; `None` where no device counts, such
@@ -80,8 +80,8 @@ pub trait Drive {
     /// be found out is [`ProbeResult::Unknown`].
     ///
     /// # Errors
-    /// The lab failed.
-    fn probe(&mut self, _look: &Probe) -> Result<ProbeResult, LabError> {
+    /// The target cannot be measured any further.
+    fn probe(&mut self, _probe: &Probe) -> Result<ProbeResult, TargetError> {
         Ok(ProbeResult::Unknown(wording::CANNOT_BE_QUERIED.to_owned()))
     }
 
@@ -97,7 +97,7 @@ pub type Lane<'a> = Box<dyn Target + Send + 'a>;
 /// What kind of thing a drive is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum TargetKind {
     /// A folder: our own files in its free space.
     Folder,
     /// An existing file.
@@ -116,7 +116,7 @@ pub struct Identity {
     /// As the user names it: a path, or `sim:NAME`.
     pub name: String,
     /// What kind of thing it is.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Maker and model, where known.
     pub model: Option<String>,
     /// `io_uring`, `posix`, `nop` or `simulation`: what carries the I/O.

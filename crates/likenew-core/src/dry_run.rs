@@ -88,7 +88,7 @@ impl DryRun {
     ) -> Result<Self, String> {
         let begun = evidence;
         let mut evidence = evidence.clone();
-        let (first, first_sight, before) =
+        let (first, first_observation, before) =
             (evidence.segments.len(), evidence.observations.len(), evidence.steps());
         let mut is_finite = false;
         while !is_finite && evidence.steps() - before < Self::WORKLOADS_MAX {
@@ -110,7 +110,8 @@ impl DryRun {
             evidence.observations.extend(observations.into_iter().map(|observation| *observation));
         }
         let planned_steps: Vec<Step> =
-            history(&evidence.segments[first..], &evidence.observations[first_sight..], first).collect();
+            history(&evidence.segments[first..], &evidence.observations[first_observation..], first)
+                .collect();
         let mut dry_run = Self {
             workloads: Vec::new(),
             probes: Vec::new(),
@@ -121,7 +122,7 @@ impl DryRun {
             elapsed: Nanos::ZERO,
             is_finite,
         };
-        for Observation { probe, .. } in evidence.observations.drain(first_sight..) {
+        for Observation { probe, .. } in evidence.observations.drain(first_observation..) {
             dry_run.bytes_written = dry_run.bytes_written.saturating_add(probe.bytes_written());
             dry_run.bytes_moved = dry_run.bytes_moved.saturating_add(probe.bytes_written());
             dry_run.elapsed = Nanos(dry_run.elapsed.0.saturating_add(probe_elapsed(&probe).0));
@@ -382,7 +383,7 @@ fn pace_ns(workload: &Workload) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drive::{Identity, Kind};
+    use crate::drive::{Identity, TargetKind};
     use crate::findings::Findings;
     use crate::probe::ReadBack;
     use crate::procedure::{Descriptor, Ended, Layout, Plan};
@@ -421,7 +422,7 @@ mod tests {
             Plan::new("again", None, 0, toml::Table::new()),
             Identity {
                 name: "nothing".into(),
-                kind: Kind::Nop,
+                kind: TargetKind::Nop,
                 model: None,
                 engine: "nop".into(),
                 capacity_bytes: 1 << 30,

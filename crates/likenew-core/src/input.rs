@@ -9,12 +9,12 @@ use std::io::{self, BufRead, Read};
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use crate::lab_error::system_reason;
+use crate::target_error::system_reason;
 use crate::units::amount;
 
 /// A kind of file, and how large one can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind {
+pub struct FileKind {
     /// As messages call it, with its article.
     pub name: &'static str,
     /// Larger ones are refused.
@@ -22,46 +22,46 @@ pub struct Kind {
 }
 
 /// A plan: a command's has some kilobytes. A parser may need 100 times the size of a file in memory.
-pub const PLAN: Kind = Kind { name: "a plan", bytes_max: 4 << 20 };
+pub const PLAN: FileKind = FileKind { name: "a plan", bytes_max: 4 << 20 };
 /// The file of a simulated drive: the largest of the catalog has 5 KB.
-pub const DRIVE: Kind = Kind { name: "a drive's file", bytes_max: 1 << 20 };
+pub const DRIVE: FileKind = FileKind { name: "a drive's file", bytes_max: 1 << 20 };
 /// A saved simulated drive: two maps of the 244 million pages of 1 TB, 8 bytes each, are 4 GiB.
-pub const SNAPSHOT: Kind = Kind { name: "a saved drive", bytes_max: 8 << 30 };
+pub const SNAPSHOT: FileKind = FileKind { name: "a saved drive", bytes_max: 8 << 30 };
 /// The file of an application: the library's largest has 2 KB.
-pub const APPLICATION: Kind = Kind { name: "an application's file", bytes_max: 1 << 20 };
+pub const APPLICATION: FileKind = FileKind { name: "an application's file", bytes_max: 1 << 20 };
 /// What fio writes: a job with all bins of its histograms takes some 100 KB.
-pub const FIO_RESULT: Kind = Kind { name: "a result of fio", bytes_max: 64 << 20 };
+pub const FIO_RESULT: FileKind = FileKind { name: "a result of fio", bytes_max: 64 << 20 };
 /// What a program prints: a kernel's log has some megabytes.
-pub const OUTPUT: Kind = Kind { name: "a program's output", bytes_max: 64 << 20 };
+pub const OUTPUT: FileKind = FileKind { name: "a program's output", bytes_max: 64 << 20 };
 /// What a server writes beside an image: three lines.
-pub const LABEL: Kind = Kind { name: "an image's label", bytes_max: 64 << 10 };
+pub const LABEL: FileKind = FileKind { name: "an image's label", bytes_max: 64 << 10 };
 /// A secret of a server: one line, of which no more is read.
-pub const SECRET: Kind = Kind { name: "a file with a secret", bytes_max: 4 << 10 };
+pub const SECRET: FileKind = FileKind { name: "a file with a secret", bytes_max: 4 << 10 };
 /// What was measured, and on what machine: some kilobytes.
-pub const MACHINE: Kind = Kind { name: "a machine's record", bytes_max: 4 << 20 };
+pub const MACHINE: FileKind = FileKind { name: "a machine's record", bytes_max: 4 << 20 };
 /// What was concluded: tables and curves.
-pub const FINDINGS: Kind = Kind { name: "a file of findings", bytes_max: 64 << 20 };
+pub const FINDINGS: FileKind = FileKind { name: "a file of findings", bytes_max: 64 << 20 };
 /// Types of drives behind controllers and bridges: 100 bytes each.
-pub const DEVICE_TYPES: Kind = Kind { name: "a file of types", bytes_max: 1 << 20 };
+pub const DEVICE_TYPES: FileKind = FileKind { name: "a file of types", bytes_max: 1 << 20 };
 /// A line of a run: the 65,536 samples that a workload can keep, of some 100 bytes each, are 7 MB.
-pub const RECORD: Kind = Kind { name: "a line of a run", bytes_max: 64 << 20 };
+pub const RECORD: FileKind = FileKind { name: "a line of a run", bytes_max: 64 << 20 };
 /// All lines of a run: 20,000 workloads, beyond which no plan is started, of 40 KB. Parsed, they take a few
 /// times as much memory.
-pub const RECORDS: Kind = Kind { name: "a file of a run", bytes_max: 1 << 30 };
+pub const RECORDS: FileKind = FileKind { name: "a file of a run", bytes_max: 1 << 30 };
 /// The notes of a watch, which are read one after the other. A reading of ten drives is 2 KB.
-pub const NOTES: Kind = Kind { name: "a file of notes", bytes_max: 4 << 30 };
+pub const NOTES: FileKind = FileKind { name: "a file of notes", bytes_max: 4 << 30 };
 /// What a run says of itself while it is under way: three lines.
-pub const LIVE_NOTE: Kind = Kind { name: "a note of a run", bytes_max: 64 << 10 };
+pub const LIVE_NOTE: FileKind = FileKind { name: "a note of a run", bytes_max: 64 << 10 };
 /// The log of a run, which is read line by line.
-pub const LOG: Kind = Kind { name: "a log", bytes_max: u64::MAX };
+pub const LOG: FileKind = FileKind { name: "a log", bytes_max: u64::MAX };
 /// Lines of a run at most: the workloads at which a dry run ends, and as many probes and interruptions again,
 /// with room to spare.
 pub const RECORD_LINES_MAX: usize = 50_000;
 
 /// A trace, which is read as a stream.
-pub const TRACE: Kind = Kind { name: "a trace", bytes_max: u64::MAX };
+pub const TRACE: FileKind = FileKind { name: "a trace", bytes_max: u64::MAX };
 /// A file of samples, which is read in groups.
-pub const SAMPLES: Kind = Kind { name: "a file of samples", bytes_max: u64::MAX };
+pub const SAMPLES: FileKind = FileKind { name: "a file of samples", bytes_max: u64::MAX };
 
 /// Why a file was not read. The message does not name the file, which the caller knows.
 #[derive(Debug, thiserror::Error)]
@@ -72,13 +72,13 @@ pub enum InputError {
         /// What is there.
         actual: &'static str,
         /// What was expected.
-        kind: Kind,
+        kind: FileKind,
     },
     /// It is larger than its kind can be.
     #[error("it is larger than {}, and {} never is", amount(kind.bytes_max), kind.name)]
     TooLarge {
         /// What was expected.
-        kind: Kind,
+        kind: FileKind,
     },
     /// It is not text.
     #[error("it is not text (line {line})")]
@@ -115,7 +115,7 @@ const INHERITED: [&str; 3] = ["/dev/fd", "/dev/stdin", "/proc/self/fd"];
 ///
 /// # Errors
 /// It is something else, or the system refuses.
-pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
+pub fn open(path: &Path, kind: FileKind) -> Result<File, InputError> {
     let is_inherited = INHERITED.iter().any(|folder| path.starts_with(folder));
     let check = |actual: FileType| {
         if is_inherited && actual.is_fifo() { Ok(()) } else { check_type(actual, kind) }
@@ -130,7 +130,7 @@ pub fn open(path: &Path, kind: Kind) -> Result<File, InputError> {
 ///
 /// # Errors
 /// It is something else, or the system refuses.
-pub fn check(file: &File, kind: Kind) -> Result<(), InputError> {
+pub fn check(file: &File, kind: FileKind) -> Result<(), InputError> {
     check_type(file.metadata()?.file_type(), kind)
 }
 
@@ -138,7 +138,7 @@ pub fn check(file: &File, kind: Kind) -> Result<(), InputError> {
 ///
 /// # Errors
 /// It is not an ordinary file, or larger than its kind can be, or the system refuses.
-pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
+pub fn read(path: &Path, kind: FileKind) -> Result<Vec<u8>, InputError> {
     read_file(open(path, kind)?, kind)
 }
 
@@ -146,7 +146,7 @@ pub fn read(path: &Path, kind: Kind) -> Result<Vec<u8>, InputError> {
 ///
 /// # Errors
 /// It is larger than its kind can be, or the system refuses.
-pub fn read_file(file: File, kind: Kind) -> Result<Vec<u8>, InputError> {
+pub fn read_file(file: File, kind: FileKind) -> Result<Vec<u8>, InputError> {
     if file.metadata()?.len() > kind.bytes_max {
         return Err(InputError::TooLarge { kind });
     }
@@ -157,7 +157,7 @@ pub fn read_file(file: File, kind: Kind) -> Result<Vec<u8>, InputError> {
 ///
 /// # Errors
 /// As [`read`]; or it is not text.
-pub fn read_text(path: &Path, kind: Kind) -> Result<String, InputError> {
+pub fn read_text(path: &Path, kind: FileKind) -> Result<String, InputError> {
     text(read(path, kind)?)
 }
 
@@ -165,7 +165,7 @@ pub fn read_text(path: &Path, kind: Kind) -> Result<String, InputError> {
 ///
 /// # Errors
 /// It is longer than its kind can be, or the system refuses.
-pub fn read_stream(stream: impl Read, kind: Kind) -> Result<Vec<u8>, InputError> {
+pub fn read_stream(stream: impl Read, kind: FileKind) -> Result<Vec<u8>, InputError> {
     let mut bytes = Vec::new();
     // A file can grow, and some of /proc have no size.
     stream.take(kind.bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
@@ -192,13 +192,13 @@ pub fn text(bytes: Vec<u8>) -> Result<String, InputError> {
 ///
 /// # Errors
 /// It is longer than its kind can be, or the system refuses.
-pub fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, kind: Kind) -> Result<usize, InputError> {
+pub fn next_line(stream: &mut impl BufRead, line: &mut Vec<u8>, kind: FileKind) -> Result<usize, InputError> {
     line.clear();
     let length = stream.take(kind.bytes_max.saturating_add(1)).read_until(b'\n', line)?;
     if length as u64 > kind.bytes_max { Err(InputError::TooLarge { kind }) } else { Ok(length) }
 }
 
-fn check_type(actual: FileType, kind: Kind) -> Result<(), InputError> {
+fn check_type(actual: FileType, kind: FileKind) -> Result<(), InputError> {
     if actual.is_file() {
         return Ok(());
     }
@@ -231,7 +231,7 @@ pub fn nearest<'a>(typed: &str, known: impl IntoIterator<Item = &'a str>) -> Opt
 mod tests {
     use super::*;
 
-    const SMALL: Kind = Kind { name: "a plan", bytes_max: 10 };
+    const SMALL: FileKind = FileKind { name: "a plan", bytes_max: 10 };
 
     #[test]
     fn only_ordinary_files_are_read() {

@@ -143,7 +143,7 @@ pub struct Io {
     pub sync: Option<Durability>,
 }
 
-/// How an I/O ended. A drive's error is a result of the measurement, not a failure of the lab.
+/// How an I/O ended. A drive's error is a result of the measurement, not a `TargetError`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {

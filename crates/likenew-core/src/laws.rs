@@ -270,8 +270,8 @@ fn random_until(now: Nanos, random: &mut Xoshiro256PlusPlus, idle: bool) -> Nano
 mod tests {
     use super::*;
     use crate::drive::Identity;
-    use crate::lab_error::LabError;
     use crate::memory::Memory;
+    use crate::target_error::TargetError;
 
     /// An honest drive, or the same with one law broken.
     struct LawBreach(Memory, Breach);
@@ -310,7 +310,7 @@ mod tests {
             1
         }
 
-        fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+        fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
             let breach = self.1;
             let lanes = self.0.lanes(need)?.into_iter();
             Ok(lanes.map(|lane| Box::new(BreachedLane { lane, breach, served: 0 }) as Lane<'a>).collect())
@@ -330,7 +330,7 @@ mod tests {
             self.lane.buffer(slot)
         }
 
-        fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+        fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
             self.served += 1;
             if self.breach == Breach::Forgets && self.served.is_multiple_of(7) {
                 let length = batch[0].length as usize;
@@ -344,7 +344,7 @@ mod tests {
             self.lane.next_at().map(|next| next + late)
         }
 
-        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+        fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
             if self.breach == Breach::ReturnsEarly && until != Nanos::NEVER {
                 return Ok(());
             }

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::io::{Op, Outcome, Sample};
-use crate::lab_error::system_reason_of;
 use crate::quantity::{Offset, Size};
 use crate::segment::{Segment, Stop};
 use crate::tally::Tally;
+use crate::target_error::system_reason_of;
 use crate::units::Nanos;
 use crate::wording;
 

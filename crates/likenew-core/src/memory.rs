@@ -5,10 +5,10 @@
 use std::ops::Range;
 
 use crate::counters::Counters;
-use crate::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use crate::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use crate::io::{Completion, Io, Op, Outcome, Slot};
-use crate::lab_error::LabError;
 use crate::target::{Clock, Geometry, Target};
+use crate::target_error::TargetError;
 use crate::units::Nanos;
 
 /// A drive in memory. Every I/O takes the same time on one of its servers, whatever it does.
@@ -103,7 +103,7 @@ impl Drive for Memory {
     fn identity(&self) -> Identity {
         Identity {
             name: "memory".into(),
-            kind: Kind::Simulated,
+            kind: TargetKind::Simulated,
             model: None,
             engine: "memory".into(),
             capacity_bytes: self.geometry.capacity,
@@ -127,7 +127,7 @@ impl Drive for Memory {
         Some(self.counters)
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         let lane = MemoryLane {
             drive: self,
             buffers: vec![Vec::new(); need.depth as usize],
@@ -162,10 +162,10 @@ impl Target for MemoryLane<'_> {
         buffer
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         for io in batch {
             if self.drive.lost_after.is_some_and(|ios| self.drive.served >= ios) {
-                return Err(LabError::Gone("memory".into()));
+                return Err(TargetError::Gone("memory".into()));
             }
             let buffer = &mut self.buffers[io.slot.index()];
             buffer.resize(self.length_max, 0);
@@ -180,7 +180,7 @@ impl Target for MemoryLane<'_> {
         self.queue.last().map(|completion| completion.at)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         match self.queue.last() {
             Some(first) if first.at <= until => {
                 let now = first.at;

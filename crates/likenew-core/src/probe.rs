@@ -2,7 +2,7 @@
 //!
 //! A procedure asks for a probe as it asks for a workload. The drive answers, and the answer is kept as an
 //! [`Observation`], so that it can be judged again without the drive. "Unknown" is an answer, with its
-//! reason; only a failure of the lab is a `LabError`.
+//! reason; only a target that is gone is a `TargetError`.
 
 use crate::counters::DiscardCounters;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::counters::FlashCounters;
 use crate::io::{Completion, Io, Slot};
-use crate::lab_error::LabError;
+use crate::target_error::TargetError;
 use crate::units::Nanos;
 
 /// The clock of a target.
@@ -74,15 +74,15 @@ pub trait Target {
     /// Submits a batch and returns when it left. Does not wait for any of it, and accepts all of it.
     ///
     /// # Errors
-    /// The lab failed. A drive that refuses an I/O answers with a completion.
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError>;
+    /// The target cannot be measured any further. A drive that refuses an I/O answers with a completion.
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError>;
 
     /// Lets time pass until at least one I/O has ended, or until `until`, whichever is first, and appends every
     /// completion there is by then to `done`, in order of time. Without I/O in flight it rests until `until`.
     ///
     /// # Errors
-    /// The lab failed.
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError>;
+    /// The target cannot be measured any further.
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError>;
 
     /// What the drive reports of its state now.
     fn health(&mut self) -> Health {

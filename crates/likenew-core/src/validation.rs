@@ -347,7 +347,7 @@ mod tests {
     fn workloads_that_are_possible_each_can_be_impossible_together() {
         let identity = |capacity_bytes| Identity {
             name: "/dev/sda".into(),
-            kind: crate::drive::Kind::Simulated,
+            kind: crate::drive::TargetKind::Simulated,
             model: None,
             engine: "none".into(),
             capacity_bytes,

@@ -185,7 +185,7 @@ impl<'a> Case<'a> {
     /// Whether the drive is known not to support TRIM.
     pub fn ignores_trim(&self) -> bool {
         self.drive().is_some_and(|drive| drive.identity.knows_trim.get() == Some(false))
-            || self.site.is_some_and(|site| site.kind == drive::Kind::Simulated && !site.trims)
+            || self.site.is_some_and(|site| site.kind == drive::TargetKind::Simulated && !site.trims)
     }
 
     /// Whether its counters of throttling went up during the run; `None` if it has none.
@@ -237,7 +237,7 @@ impl<'a> Case<'a> {
     /// Share, in 0..1, of a file or loop device that lies in holes, if reads of them hide how fast the drive is. In a folder only
     /// what has been written is read.
     pub fn holes(&self) -> Option<f64> {
-        let is_folder = self.site.as_ref().is_none_or(|site| site.kind == drive::Kind::Folder);
+        let is_folder = self.site.as_ref().is_none_or(|site| site.kind == drive::TargetKind::Folder);
         self.facts?.hole_share().filter(|share| *share >= HOLES_SHOW && !is_folder)
     }
 

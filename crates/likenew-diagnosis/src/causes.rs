@@ -76,7 +76,7 @@ pub fn by_name(name: &str) -> Option<&'static Cause> {
 
 /// What kind of reason a cause is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CauseKind {
     /// The drive has become slower, or is failing.
     Drive,
     /// By design: it was not faster when new.
@@ -96,7 +96,7 @@ pub struct Cause {
     /// Its manual page, in Markdown.
     pub manual: &'static str,
     /// The kind of reason.
-    pub kind: Kind,
+    pub kind: CauseKind,
     /// Whether it is a problem even if nothing is slow because of it: the drive or its data is in danger.
     pub endangers: bool,
     /// How common it is among drives that are checked, in bits of odds; set by hand.
@@ -123,7 +123,7 @@ impl Cause {
         title: "",
         summary: "",
         manual: "",
-        kind: Kind::NotTheDrive,
+        kind: CauseKind::NotTheDrive,
         endangers: false,
         prior: f64::NAN,
         explains: &[],

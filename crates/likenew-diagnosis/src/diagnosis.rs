@@ -6,7 +6,7 @@ use likenew_core::shell::with_sudo;
 
 use super::evidence::LogOdds;
 use super::steps::blocked_steps;
-use super::{ALL, BlockedStep, Case, Cause, EvidenceItem, Kind, MissingEvidence, Symptom};
+use super::{ALL, BlockedStep, Case, Cause, EvidenceItem, CauseKind, MissingEvidence, Symptom};
 
 /// Probability, in 0..1, from which a cause is named. Chosen: one wrong name in ten at most.
 const SURE: f64 = 0.9;
@@ -110,8 +110,8 @@ impl ScoredCause {
     /// The probability that it is at work. For a cause by design, facts alone are enough.
     fn chance(&self, explains: bool) -> f64 {
         match self.cause.kind {
-            Kind::ByDesign => self.log_odds.chance(),
-            Kind::Drive | Kind::NotTheDrive => self.log_odds.chance_at_work(explains),
+            CauseKind::ByDesign => self.log_odds.chance(),
+            CauseKind::Drive | CauseKind::NotTheDrive => self.log_odds.chance_at_work(explains),
         }
     }
 
@@ -140,7 +140,7 @@ impl ScoredCause {
 /// for another kind of target, or names something unknown; commands that need root say so to other users.
 pub fn actions(case: &Case<'_>, cause: &Cause) -> Vec<Action> {
     let mut actions = (cause.actions)(case);
-    let is_simulated = case.site.is_some_and(|site| site.kind == drive::Kind::Simulated);
+    let is_simulated = case.site.is_some_and(|site| site.kind == drive::TargetKind::Simulated);
     let belongs = |command: &str| {
         let is_own = command.starts_with("likenew ");
         (is_own || !is_simulated) && PLACEHOLDERS.iter().all(|word| !command.contains(word))
@@ -195,10 +195,10 @@ pub fn diagnose(case: &Case<'_>) -> Diagnosis {
         there.map(|one| one.finding(case, explained_by(one))).partition(|one| !one.explains.is_empty());
     causes.retain(|one| one.chance >= SURE);
     causes.sort_by(|one, other| {
-        let is_made_so = |found: &FoundCause| found.cause.kind == Kind::ByDesign;
+        let is_made_so = |found: &FoundCause| found.cause.kind == CauseKind::ByDesign;
         is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
     });
-    let (design, latent) = latent.into_iter().partition(|one| one.cause.kind == Kind::ByDesign);
+    let (design, latent) = latent.into_iter().partition(|one| one.cause.kind == CauseKind::ByDesign);
     let is_open = |symptom: &&Symptom| causes.iter().all(|one| !one.explains.contains(symptom));
     let open: Vec<OpenSymptom> =
         symptoms.iter().filter(is_open).map(|symptom| to_open_symptom(case, &all, *symptom)).collect();
@@ -248,14 +248,14 @@ fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> Op
 /// The worst result: a drive that has become slower, then an undecided one, then one slowed down by something
 /// else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
-    let has = |kind: Kind| causes.iter().any(|one| one.cause.kind == kind);
-    if has(Kind::Drive) {
+    let has = |kind: CauseKind| causes.iter().any(|one| one.cause.kind == kind);
+    if has(CauseKind::Drive) {
         Overall::Slow
     } else if !open.is_empty() {
         Overall::Undecided
-    } else if has(Kind::NotTheDrive) {
+    } else if has(CauseKind::NotTheDrive) {
         Overall::NotTheDrive
-    } else if has(Kind::ByDesign) {
+    } else if has(CauseKind::ByDesign) {
         Overall::ByDesign
     } else if case.is_compared() {
         Overall::AsNew

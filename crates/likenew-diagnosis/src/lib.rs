@@ -17,7 +17,7 @@ mod steps;
 mod symptom;
 
 pub use case::{ARM_NS, Case};
-pub use causes::{ALL, Cause, Kind, by_name, causes_fixed_by, cost, enable_timer, pass_trim};
+pub use causes::{ALL, Cause, CauseKind, by_name, causes_fixed_by, cost, enable_timer, pass_trim};
 pub use diagnosis::{Diagnosis, FoundCause, OpenSymptom, Overall, actions, diagnose, evidence, hints};
 pub use evidence::{Evidence, EvidenceItem, MissingEvidence};
 pub use measurements::Measured;

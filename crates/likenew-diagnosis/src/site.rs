@@ -1,7 +1,7 @@
 //! The target of fixes, and what is possible there, with the same answer for advice and for action: steps, and
 //! what would tell more of the drive.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::{DriveKind, Fact, Facts};
 use likenew_core::findings::Action;
 use likenew_core::fix::{ActionKind, Feasibility};
@@ -27,7 +27,7 @@ pub struct Site<'a> {
     /// The owner's name for it.
     pub target: &'a str,
     /// The kind of target.
-    pub kind: Kind,
+    pub kind: TargetKind,
     /// Whether TRIM can be sent to it.
     pub trims: bool,
     /// Whether it may be written.
@@ -85,7 +85,9 @@ impl Site<'_> {
             },
             ActionKind::Overwrite => self.whole_drive(),
             ActionKind::NvmeFormat => match self.kind {
-                Kind::Simulated => Some(Possibility::No("a simulated drive has no such command".into())),
+                TargetKind::Simulated => {
+                    Some(Possibility::No("a simulated drive has no such command".into()))
+                }
                 _ if self.is_nvme() == Some(false) => {
                     Some(Possibility::No("only NVMe drives have this command".into()))
                 }
@@ -109,8 +111,8 @@ impl Site<'_> {
         let Some(command) = hint.command else { return Some(action) };
         let command = command.replace("{}", &shell_quote(self.target));
         // In a folder 1 GiB is the default.
-        let is_large =
-            self.kind == Kind::Simulated && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
+        let is_large = self.kind == TargetKind::Simulated
+            && self.used_bytes + self.free_bytes.unwrap_or(0) > 2 * TRIM_SPACE;
         Some(action.command(if hint.needs == Needs::Trim && is_large {
             format!("{command} --span 1GiB")
         } else {
@@ -119,7 +121,7 @@ impl Site<'_> {
     }
 
     fn allows(&self, needs: Needs) -> bool {
-        let is_real = self.kind != Kind::Simulated;
+        let is_real = self.kind != TargetKind::Simulated;
         match needs {
             Needs::Nothing => true,
             Needs::Machine => is_real,
@@ -141,51 +143,53 @@ impl Site<'_> {
     /// Whether the drive of a device reports TRIM support.
     fn knows_trim(&self) -> Option<bool> {
         match self.facts?.drives.as_slice() {
-            [drive] if self.kind == Kind::Device => drive.identity.knows_trim.get(),
+            [drive] if self.kind == TargetKind::Device => drive.identity.knows_trim.get(),
             _ => None,
         }
     }
 
     fn fstrim_command(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
+            TargetKind::Folder => self.facts.and_then(Facts::trim_blocked_by).map(|layer| {
                 format!(
                     "{} ({}) blocks TRIM; likenew trim says what would let it pass",
                     layer.name,
                     layer.kind.words()
                 )
             }),
-            Kind::Simulated if !self.trims => Some("this drive ignores TRIM".into()),
-            Kind::Simulated if self.free_bytes.is_none() => Some(NOTHING_FREE.into()),
-            Kind::Simulated => None,
-            Kind::Device => Some(FREE_UNKNOWN.into()),
-            Kind::File => Some(FREE_UNKNOWN_OF_FILE.into()),
-            Kind::Nop => Some(NOTHING_THERE.into()),
+            TargetKind::Simulated if !self.trims => Some("this drive ignores TRIM".into()),
+            TargetKind::Simulated if self.free_bytes.is_none() => Some(NOTHING_FREE.into()),
+            TargetKind::Simulated => None,
+            TargetKind::Device => Some(FREE_UNKNOWN.into()),
+            TargetKind::File => Some(FREE_UNKNOWN_OF_FILE.into()),
+            TargetKind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
     fn discards_unused(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder => match &self.feasibility?.unused_bytes {
+            TargetKind::Folder => match &self.feasibility?.unused_bytes {
                 Fact::Value { value: 0, .. } => Some("partitions cover the whole disk".into()),
                 Fact::Unknown { reason, .. } => Some(reason.clone()),
                 Fact::Value { .. } | Fact::NotQueried => None,
             },
-            Kind::Simulated => Some("a simulated drive has no partitions".into()),
-            Kind::Device => {
+            TargetKind::Simulated => Some("a simulated drive has no partitions".into()),
+            TargetKind::Device => {
                 Some("only writes show whether it helps; give a folder on one of its partitions".into())
             }
-            Kind::File => Some("a file has no partitions; give a folder on the drive".into()),
-            Kind::Nop => Some(NOTHING_THERE.into()),
+            TargetKind::File => Some("a file has no partitions; give a folder on the drive".into()),
+            TargetKind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
     fn rewrites(&self) -> Option<String> {
         match self.kind {
-            Kind::Folder | Kind::Device => None,
-            Kind::Simulated => (self.used_bytes == 0).then(|| "it holds no data".into()),
-            Kind::File => Some("a single file is not rewritten; give the folder that it lies in".into()),
-            Kind::Nop => Some(NOTHING_THERE.into()),
+            TargetKind::Folder | TargetKind::Device => None,
+            TargetKind::Simulated => (self.used_bytes == 0).then(|| "it holds no data".into()),
+            TargetKind::File => {
+                Some("a single file is not rewritten; give the folder that it lies in".into())
+            }
+            TargetKind::Nop => Some(NOTHING_THERE.into()),
         }
     }
 
@@ -205,9 +209,9 @@ impl Site<'_> {
 
     fn overwrites_free(&self) -> Option<String> {
         let reason = match (self.kind, self.free_bytes) {
-            (Kind::Simulated, None) => NOTHING_FREE,
-            (Kind::File, _) if !self.writable => FREE_UNKNOWN_OF_FILE,
-            (Kind::File, None) => FREE_UNKNOWN_OF_FILE,
+            (TargetKind::Simulated, None) => NOTHING_FREE,
+            (TargetKind::File, _) if !self.writable => FREE_UNKNOWN_OF_FILE,
+            (TargetKind::File, None) => FREE_UNKNOWN_OF_FILE,
             _ if !self.writable => FREE_UNKNOWN,
             (_, None) => FREE_UNKNOWN,
             (_, Some(free)) if free < FREE_LEAST => "hardly anything is free; delete something first",
@@ -220,13 +224,13 @@ impl Site<'_> {
     fn whole_drive(&self) -> Option<Possibility> {
         let no = |reason: &str| Some(Possibility::No(reason.to_owned()));
         match self.kind {
-            Kind::Folder => no("this step needs the whole block device, not a folder"),
-            Kind::File => no("this step needs a block device, not a file"),
-            Kind::Nop => no(NOTHING_THERE),
-            Kind::Device if !self.writable => Some(Possibility::WithConsent(
+            TargetKind::Folder => no("this step needs the whole block device, not a folder"),
+            TargetKind::File => no("this step needs a block device, not a file"),
+            TargetKind::Nop => no(NOTHING_THERE),
+            TargetKind::Device if !self.writable => Some(Possibility::WithConsent(
                 "this step erases the whole drive, which needs --consent".into(),
             )),
-            Kind::Device | Kind::Simulated => None,
+            TargetKind::Device | TargetKind::Simulated => None,
         }
     }
 }

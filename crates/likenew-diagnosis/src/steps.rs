@@ -1,7 +1,7 @@
 //! The steps of `likenew recondition` as actions: what each does, its command for one target, and why it is not
 //! possible there.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Loss};
 use likenew_core::fix::ActionKind;
 use likenew_core::shell::shell_quote;
@@ -163,7 +163,7 @@ pub fn step_action(measurements: &Measurements, site: &Site<'_>, kind: ActionKin
     let step = Step::find(kind);
     // File system commands need root.
     let rights = match site.facts.and_then(|facts| facts.machine.root.get()) {
-        Some(false) if site.kind != Kind::Simulated && kind != ActionKind::OverwriteFree => "sudo ",
+        Some(false) if site.kind != TargetKind::Simulated && kind != ActionKind::OverwriteFree => "sudo ",
         _ => "",
     };
     let command = format!("{rights}likenew recondition {} --step {}", shell_quote(site.target), step.name);
@@ -208,7 +208,7 @@ fn time(measurements: &Measurements, kind: ActionKind, bytes: u64) -> Option<Nan
 /// What holds data: of a folder, what its file system has in use.
 fn bytes_in_use(site: &Site<'_>) -> Option<u64> {
     let bytes = match site.kind {
-        Kind::Folder => site.facts?.file_system.as_ref()?.used_bytes.get()?,
+        TargetKind::Folder => site.facts?.file_system.as_ref()?.used_bytes.get()?,
         _ => site.used_bytes,
     };
     (bytes > 0).then_some(bytes)

@@ -9,7 +9,7 @@ use likenew_core::facts::{
 };
 use likenew_core::findings::Loss;
 use likenew_diagnosis::{
-    ALL, Case, Cause, Diagnosis, Kind, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
+    ALL, Case, Cause, Diagnosis, CauseKind, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
     Symptom, WriteCliff, actions, by_name, cost, diagnose, evidence, hints,
 };
 
@@ -371,9 +371,9 @@ fn every_cause_is_named_where_it_is_at_work_and_none_beside_it() {
         assert_eq!(names(&diagnosis), [*name], "{diagnosis:#?}");
         assert!(diagnosis.open.is_empty(), "{name} explains everything: {:?}", diagnosis.open);
         let expected = match by_name(name).unwrap().kind {
-            Kind::Drive => Overall::Slow,
-            Kind::NotTheDrive => Overall::NotTheDrive,
-            Kind::ByDesign => Overall::ByDesign,
+            CauseKind::Drive => Overall::Slow,
+            CauseKind::NotTheDrive => Overall::NotTheDrive,
+            CauseKind::ByDesign => Overall::ByDesign,
         };
         assert_eq!(diagnosis.overall, expected, "{name}");
     }
@@ -492,7 +492,7 @@ fn a_file_that_was_just_written_is_in_no_snapshot() {
         let Target { measurements, facts, references, .. } = &target;
         let site = Site {
             target: "data",
-            kind: likenew_core::drive::Kind::File,
+            kind: likenew_core::drive::TargetKind::File,
             trims: false,
             writable: false,
             free_bytes: None,
@@ -702,7 +702,7 @@ fn what_the_machine_did_not_say_is_not_asked_again_and_a_virtual_disk_has_no_slo
 fn folder(facts: &Facts) -> Site<'_> {
     Site {
         target: "/",
-        kind: likenew_core::drive::Kind::Folder,
+        kind: likenew_core::drive::TargetKind::Folder,
         trims: true,
         writable: true,
         free_bytes: Some(1 << 30),
@@ -897,7 +897,7 @@ fn what_rewriting_all_data_wears_is_told_where_the_drive_counts_it() {
     target.facts.drives[0].counts.lifetime_bytes_written = fact(8 << 40);
     let site = Site {
         target: "/dev/sda",
-        kind: likenew_core::drive::Kind::Device,
+        kind: likenew_core::drive::TargetKind::Device,
         trims: false,
         writable: false,
         free_bytes: None,
@@ -929,7 +929,7 @@ fn a_device_is_described_steps_that_lose_everything_where_none_else_is_possible(
     target.facts.drives[0].identity.knows_trim = fact(false);
     let site = Site {
         target: "/dev/sda",
-        kind: likenew_core::drive::Kind::Device,
+        kind: likenew_core::drive::TargetKind::Device,
         trims: false,
         writable: false,
         free_bytes: None,

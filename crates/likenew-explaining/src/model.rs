@@ -11,7 +11,7 @@ mod wording;
 mod workload_plan;
 mod zones;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Findings, Overview, Standing};
 use likenew_core::io::{Op, Sample};
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
@@ -167,8 +167,8 @@ impl Model {
     /// An action of this name and reason with the command of this model; without one where consent is needed, which no
     /// plan holds.
     fn rerun(&self, [id, why]: [&str; 2], limits: &str, again: ModelOptions, evidence: &Evidence) -> Action {
-        let needs_consent =
-            matches!(evidence.identity.kind, Kind::File | Kind::Device) && evidence.geometry.writable;
+        let needs_consent = matches!(evidence.identity.kind, TargetKind::File | TargetKind::Device)
+            && evidence.geometry.writable;
         if needs_consent {
             return Action::new(id, why);
         }

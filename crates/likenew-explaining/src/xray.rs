@@ -27,7 +27,7 @@ mod write_buffer;
 mod writing;
 mod xray_options;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Steps};
@@ -139,7 +139,7 @@ impl Experiment for Preparation {
     }
 
     fn run<'a>(&self, context: &Context<'a>, steps: &mut experiment::Steps<'a>) -> Finding {
-        if context.evidence.identity.kind == Kind::Folder {
+        if context.evidence.identity.kind == TargetKind::Folder {
             let _ended = steps.run(prepare(context.span, context.span, DataClass::Random));
         }
         Finding::default()

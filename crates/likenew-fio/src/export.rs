@@ -4,7 +4,7 @@ use std::fmt;
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Durability, Op};
 use likenew_core::target::Geometry;
 use likenew_core::units::Nanos;
@@ -37,7 +37,7 @@ pub fn export(
         return Err(ExportError::Nothing);
     }
     let mut out = head(&escape(filename)?, notes, workloads.iter().any(Workload::writes));
-    let is_device = kind_of(filename) == Kind::Device || filename == FILENAME_LEFT_OPEN;
+    let is_device = kind_of(filename) == TargetKind::Device || filename == FILENAME_LEFT_OPEN;
     for (index, workload) in workloads.iter().enumerate() {
         workload.check(geometry).map_err(ExportError::Unfit)?;
         for section in Section::from_workload(workload, index + 1, geometry, is_device)? {

@@ -8,7 +8,7 @@ mod segment;
 mod stream;
 mod tallies;
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::io::Op;
 use likenew_core::segment::Segment;
 use likenew_core::target::{Clock, Geometry};
@@ -249,9 +249,9 @@ fn identity(
 }
 
 /// The likeliest meaning of a name: fio does not say, and the drive need not be present.
-pub fn kind_of(name: &str) -> Kind {
+pub fn kind_of(name: &str) -> TargetKind {
     let is_device = name.starts_with("/dev/") && !name.starts_with("/dev/shm/");
-    if is_device { Kind::Device } else { Kind::File }
+    if is_device { TargetKind::Device } else { TargetKind::File }
 }
 
 /// The values of an option over all jobs but rests, each once.

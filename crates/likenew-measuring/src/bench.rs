@@ -3,7 +3,7 @@
 mod wording;
 
 use clap::Args;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::Probe;
@@ -252,7 +252,7 @@ impl Bench {
     /// Where it may write, it writes the span once; then it goes through the table, with all passes of a test together.
     fn measure<'a>(&self, steps: &mut Steps<'a>, measured: &mut Vec<MeasuredTest<'a>>) -> Result<(), Ended> {
         let BenchOptions { span, idle, data, .. } = self.options;
-        if steps.evidence().identity.kind != Kind::Simulated {
+        if steps.evidence().identity.kind != TargetKind::Simulated {
             steps.probe_or_skip(Probe::Facts)?;
         }
         if steps.evidence().geometry.writable {

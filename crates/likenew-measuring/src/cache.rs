@@ -6,7 +6,7 @@ mod levels;
 mod wording;
 
 use clap::Args;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
@@ -176,7 +176,7 @@ impl Procedure for Cache {
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
         let evidence = steps.evidence();
-        if evidence.identity.kind == Kind::Nop {
+        if evidence.identity.kind == TargetKind::Nop {
             return Err(wording::nop_has_no_cache());
         }
         if evidence.geometry.clock == Clock::Virtual && evidence.geometry.carries_data {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use clap::ValueEnum;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::Row;
 use likenew_core::io::{DataClass, Durability, Op};
 use likenew_core::region::Region;
@@ -84,15 +84,18 @@ impl CommitTest {
     }
 
     /// To a file as databases do it, through the page cache.
-    pub fn workload(&self, name: String, kind: Kind, region: Range<u64>, until: Until) -> Workload {
+    pub fn workload(&self, name: String, kind: TargetKind, region: Range<u64>, until: Until) -> Workload {
         let place = AccessPattern::Sequential(Region::bytes(region));
         let stream = Stream::closed(Mix::Only(Op::Write), self.block, place, 1, DataClass::Random);
         let stream = match self.by {
             CommitBy::Fdatasync => Stream { flush_every: 1, ..stream },
             CommitBy::Dsync => Stream { sync: Some(Durability::Data), ..stream },
         };
-        let access =
-            if matches!(kind, Kind::Folder | Kind::File) { Access::Buffered } else { Access::Direct };
+        let access = if matches!(kind, TargetKind::Folder | TargetKind::File) {
+            Access::Buffered
+        } else {
+            Access::Direct
+        };
         Workload { lanes: self.writers, access, ..Workload::new(name, until, vec![stream]) }
     }
 }

@@ -7,7 +7,7 @@ mod wording;
 use std::ops::Range;
 
 use clap::{Args, value_parser};
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Axis, Findings, Line, Mark, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Plan, Procedure, Steps};
@@ -440,7 +440,7 @@ impl Data {
     fn rerun(&self, evidence: &Evidence, change: &dyn Fn(&mut DataOptions)) -> Rerun {
         let mut options = DataOptions { files: None, ..self.options.clone() };
         change(&mut options);
-        let is_simulated = evidence.identity.kind == Kind::Simulated;
+        let is_simulated = evidence.identity.kind == TargetKind::Simulated;
         let arguments = options.arguments(evidence.geometry.capacity, is_simulated);
         Rerun::new(evidence, &arguments, Self::new(options.clone()))
     }

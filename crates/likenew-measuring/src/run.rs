@@ -2,7 +2,7 @@
 
 mod wording;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Findings, Lead, Line, Row, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
@@ -87,7 +87,7 @@ impl Procedure for Run {
 
 /// In a folder, files without data cannot be read, so they are filled first.
 fn is_prepared(evidence: &Evidence) -> bool {
-    evidence.identity.kind == Kind::Folder
+    evidence.identity.kind == TargetKind::Folder
 }
 
 impl Run {

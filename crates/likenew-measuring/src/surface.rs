@@ -9,7 +9,7 @@ use std::cell::LazyCell;
 use std::ops::Range;
 
 use clap::Args;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Axis, Findings, Line, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Procedure, Steps};
@@ -166,7 +166,7 @@ impl Surface {
         span: u64,
         points: &mut Vec<(Range<u64>, &'a Segment)>,
     ) -> Result<(), Ended> {
-        if steps.evidence().identity.kind == Kind::Folder {
+        if steps.evidence().identity.kind == TargetKind::Folder {
             steps.run_seeded(|| prepare(span, span, self.options.data))?;
         }
         for index in 0..self.options.points as usize {
@@ -361,7 +361,7 @@ impl Surface {
                 .caveat(wording::only_a_share_was_measured(Share(share), Size(read)))
                 .action(wording::measure_all(&whole, time));
         }
-        if matches!(evidence.identity.kind, Kind::Folder | Kind::File) {
+        if matches!(evidence.identity.kind, TargetKind::Folder | TargetKind::File) {
             answer = answer.caveat(wording::ADDRESSES_OF_A_FILE);
         }
         Some(answer)
@@ -575,7 +575,7 @@ fn addresses(span: u64) -> Axis {
 
 /// The bytes that were measured, if the target has more.
 fn part_of(span: u64, evidence: &Evidence) -> Option<Size> {
-    (span < evidence.geometry.capacity && evidence.identity.kind != Kind::Folder).then_some(Size(span))
+    (span < evidence.geometry.capacity && evidence.identity.kind != TargetKind::Folder).then_some(Size(span))
 }
 
 fn scatter(title: &str, x_axis: Axis, access: &Access, x: impl Fn(&AccessSample) -> f64) -> Series {

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::Lane;
 use likenew_core::io::{Completion, DataClass, Durability, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 
 use super::protocol::{DEPTH, Errno, PIECE_MAX, TRIM_MAX};
@@ -105,12 +105,12 @@ impl<'a> Engine<'a> {
     /// Lets the drive's time pass until `until`, and returns what ends by then in order of time.
     ///
     /// # Errors
-    /// The lab failed.
+    /// The target cannot be measured any further.
     pub(crate) fn advance(
         &mut self,
         until: Nanos,
         ended: &mut Vec<CompletedRequest>,
-    ) -> Result<(), LabError> {
+    ) -> Result<(), TargetError> {
         while self.lane.now() < until || self.next_at().is_some_and(|next| next <= until) {
             let mut completions = std::mem::take(&mut self.completions);
             self.lane.wait(until, &mut completions)?;
@@ -144,8 +144,8 @@ impl<'a> Engine<'a> {
     /// Gives the drive all waiting pieces that it takes.
     ///
     /// # Errors
-    /// The lab failed.
-    pub(crate) fn submit_next(&mut self) -> Result<(), LabError> {
+    /// The target cannot be measured any further.
+    pub(crate) fn submit_next(&mut self) -> Result<(), TargetError> {
         while let Some(index) = self.waiting.front().copied() {
             let Some(slot) = self.free_slots.pop() else { break };
             let job = self.jobs[index].as_mut().expect("what waits is there");

@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use hdrhistogram::Histogram;
 use likenew_core::counters::FlashCounters;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use serde::Serialize;
 
@@ -69,8 +69,8 @@ pub struct Interest<'s, S> {
 /// Opens the lane that a [`Server`] drives.
 ///
 /// # Errors
-/// The lab failed.
-pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, LabError> {
+/// The target cannot be measured any further.
+pub fn lane(drive: &mut dyn Drive) -> Result<Lane<'_>, TargetError> {
     let need = LaneRequirements { lanes: 1, depth: DEPTH, length_max: PIECE_MAX };
     let mut lanes = drive.lanes(&need)?;
     Ok(lanes.pop().expect("a drive opens the lane that it was asked for"))
@@ -138,8 +138,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
     /// what is due.
     ///
     /// # Errors
-    /// The lab failed; a client's failure ends only its connection.
-    pub fn poll(&mut self, readable: &[u64]) -> Result<(), LabError> {
+    /// The target cannot be measured any further; a client's failure ends only its connection.
+    pub fn poll(&mut self, readable: &[u64]) -> Result<(), TargetError> {
         for session in self.sessions.iter_mut().filter(|session| readable.contains(&session.id)) {
             if session.read().is_err() {
                 session.drop_now();
@@ -160,7 +160,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
 
     /// Lets the drive's time catch up with the wall's, as far as that takes no longer than [`PATIENCE`]: a drive that is simulated more
     /// slowly than its time passes must not keep clients and signals waiting.
-    fn catch_up(&mut self, now: Nanos) -> Result<(), LabError> {
+    fn catch_up(&mut self, now: Nanos) -> Result<(), TargetError> {
         let (due, slice) = (self.clock_scale.drive_at(now), self.clock_scale.span(SLICE));
         loop {
             let until = due.min(self.engine.now() + slice);

@@ -1,6 +1,6 @@
 //! Failed I/Os, and tests that were not measured because of them, for every procedure's evidence.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Standing};
 use likenew_core::io::Outcome;
 use likenew_core::measurement_error::{DATA_DIFFERS, MeasurementError, RefusedIo};
@@ -43,8 +43,9 @@ pub fn spare_failing_drive(answers: &mut [Answer], evidence: &Evidence) {
 /// Asks a drive for its health; nothing of a simulated one, which cannot be asked.
 pub fn read_smart(evidence: &Evidence) -> Option<Action> {
     let kind = evidence.identity.kind;
-    let device = evidence.plan.target.as_deref().filter(|_| kind == Kind::Device);
-    matches!(kind, Kind::Folder | Kind::File | Kind::Device).then(|| wording::read_smart(device))
+    let device = evidence.plan.target.as_deref().filter(|_| kind == TargetKind::Device);
+    matches!(kind, TargetKind::Folder | TargetKind::File | TargetKind::Device)
+        .then(|| wording::read_smart(device))
 }
 
 /// What the error of another program's job shows about the drive: that its medium failed, or that it returned

@@ -1,6 +1,6 @@
 //! Running a procedure again with other options: the command, and what a dry run says that it costs.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::dry_run::{DryRun, assumed_elapsed_ns};
 use likenew_core::findings::{Action, Findings};
 use likenew_core::io::Op;
@@ -57,7 +57,7 @@ impl Rerun {
 fn cost(procedure: &dyn Procedure, evidence: &Evidence) -> Option<Cost> {
     let mut geometry = evidence.geometry.clone();
     // A folder's geometry is that of the files of the last run; another run makes its own.
-    if evidence.identity.kind == Kind::Folder {
+    if evidence.identity.kind == TargetKind::Folder {
         let layout = procedure.layout();
         geometry.capacity = u64::from(layout.files).checked_mul(layout.file_bytes)?;
     }
@@ -242,7 +242,7 @@ mod tests {
     }
 
     /// A drive that wrote 100 MiB in a second, a fifth of what the assumed one reaches.
-    fn evidence(kind: Kind) -> Evidence {
+    fn evidence(kind: TargetKind) -> Evidence {
         let plan = Plan::new("writes", Some("/media/My Disk".into()), 0, toml::Table::new());
         let identity = Identity {
             name: "slow".into(),
@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn an_action_says_what_a_dry_run_costs_at_the_measured_speed() {
-        let evidence = evidence(Kind::Folder);
+        let evidence = evidence(TargetKind::Folder);
         let action = Rerun::new(&evidence, "--passes 3", Ok::<_, String>(Writes(3))).action("more", "Why");
         assert_eq!(action.command.as_deref(), Some("likenew writes '/media/My Disk' --passes 3"));
         assert_eq!(action.bytes_written, Some(300 << 20));
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_queue_that_empties_after_the_time_is_over_costs_its_time_and_bytes() {
-        let mut evidence = evidence(Kind::Device);
+        let mut evidence = evidence(TargetKind::Device);
         evidence.geometry.capacity = 1 << 30;
         let workload = Workload { until: Until::elapsed(Nanos::from_millis(300)), ..workload("write") };
         let segment = &mut evidence.segments[0];
@@ -316,10 +316,11 @@ mod tests {
 
     #[test]
     fn what_a_dry_run_cannot_know_is_left_out() {
-        let refused = Rerun::new(&evidence(Kind::Device), "", Err::<Writes, _>("no")).action("more", "Why");
+        let refused =
+            Rerun::new(&evidence(TargetKind::Device), "", Err::<Writes, _>("no")).action("more", "Why");
         assert_eq!((refused.time_s, refused.bytes_written), (None, None));
         let nothing =
-            Rerun::new(&evidence(Kind::Device), "", Ok::<_, String>(Writes(0))).action("more", "Why");
+            Rerun::new(&evidence(TargetKind::Device), "", Ok::<_, String>(Writes(0))).action("more", "Why");
         assert_eq!((nothing.time_s, nothing.bytes_written), (None, None));
     }
 }

@@ -104,7 +104,7 @@ fn run(
         observer.archive = Some(archive.create(&evidence.plan, &machine).map_err(errors::unfinished)?);
     }
     let end = run_procedure(drive, procedure, &mut evidence, &mut observer).map_err(failure)?;
-    if let End::LabError(error) = &end {
+    if let End::TargetError(error) = &end {
         return Err(errors::unfinished(error));
     }
     let mut findings = judge(procedure, &evidence);

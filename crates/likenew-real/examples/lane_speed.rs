@@ -11,7 +11,7 @@ use std::path::Path;
 
 use likenew_core::drive::{Drive, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::nop::Nop;
@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Reads at `depth` for a while; returns how many I/Os ended, and in which time.
-fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos), LabError> {
+fn measure(drive: &mut dyn Drive, depth: u32, span: Nanos) -> Result<(u64, Nanos), TargetError> {
     let blocks = drive.geometry().capacity / u64::from(LENGTH);
     let mut lanes = drive.lanes(&LaneRequirements { lanes: 1, depth, length_max: LENGTH })?;
     let lane = &mut lanes[0];

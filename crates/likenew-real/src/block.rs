@@ -6,11 +6,11 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use likenew_core::facts::LayerKind;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::stat::{OpStat, Stat};
 use rustix::fs::{FileType, SeekFrom, fstat, major, minor, seek};
 
-use crate::lab_error::io_error;
+use crate::target_error::io_error;
 use crate::standards::text;
 use crate::wording::action;
 
@@ -235,7 +235,7 @@ fn unescape(text: &str) -> String {
 }
 
 /// Bytes of an open block device.
-pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, LabError> {
+pub(crate) fn capacity(fd: &OwnedFd, path: &Path) -> Result<u64, TargetError> {
     seek(fd, SeekFrom::End(0)).map_err(io_error(action::ask_size(path.display())))
 }
 

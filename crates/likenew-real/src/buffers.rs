@@ -4,7 +4,7 @@ use std::io;
 use std::ptr::{NonNull, null_mut};
 
 use likenew_core::io::Slot;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::amount;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
@@ -33,12 +33,12 @@ impl Buffers {
     ///
     /// # Errors
     /// There is not that much memory.
-    pub(crate) fn map(slots: u32, length: u32) -> Result<Self, LabError> {
+    pub(crate) fn map(slots: u32, length: u32) -> Result<Self, TargetError> {
         let (slots, length) = (slots as usize, length as usize);
         let stride = length.max(1).next_multiple_of(rustix::param::page_size());
         let no_memory = |source: io::Error| {
             let bytes = amount((stride as u64).saturating_mul(slots as u64));
-            LabError::system(action::reserve_buffers(&bytes))(source)
+            TargetError::system(action::reserve_buffers(&bytes))(source)
         };
         let bytes = stride
             .checked_mul(slots)
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error_in_words() {
-        let lab_error = Buffers::map(u32::MAX, u32::MAX).err().unwrap().to_string();
-        assert!(lab_error.contains("memory") && lab_error.contains("less depth"), "{lab_error}");
+        let target_error = Buffers::map(u32::MAX, u32::MAX).err().unwrap().to_string();
+        assert!(target_error.contains("memory") && target_error.contains("less depth"), "{target_error}");
     }
 
     #[test]

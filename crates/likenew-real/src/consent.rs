@@ -12,7 +12,7 @@ mod unused_space;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{
     Advice, AtFlags, FileType, Mode, OFlags, StatxFlags, StatxTimestamp, fadvise, fstat, makedev, statx,
 };
@@ -27,10 +27,10 @@ use crate::clock::Monotonic;
 use crate::hold::{HOLD_PAUSE, HOLD_TRIES, Lease, LeaseError, lock_patiently, try_until_free};
 use crate::identify::StableId;
 use crate::in_use::{Claims, Target, use_of};
-use crate::lab_error::{io_error, not_possible};
 use crate::medium::DirectIo;
 use crate::mounts::Store;
 use crate::openers::{Access, opener_of};
+use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, consent as wording};
 
 /// The right to overwrite one block device or file, and the hold on it: while this lives, no program can
@@ -65,7 +65,7 @@ fn hold(path: &Path) -> rustix::io::Result<OwnedFd> {
     try_until_free(Errno::BUSY, HOLD_TRIES, || rustix::fs::open(path, OFlags::RDWR | HOLD, Mode::empty()))
 }
 
-fn open_for_reading(path: &Path) -> Result<OwnedFd, LabError> {
+fn open_for_reading(path: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| match errno {
         Errno::NXIO | Errno::NODEV | Errno::NOMEDIUM => refusal(path, wording::NOTHING_BEHIND),
@@ -80,8 +80,8 @@ fn reread_kernel_state(fd: &OwnedFd) {
     let _ = fadvise(fd, 0, None, Advice::DontNeed);
 }
 
-fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(wording::not_changed(path.display(), reason))
+fn refusal(path: &Path, reason: &str) -> TargetError {
+    TargetError::Refused(wording::not_changed(path.display(), reason))
 }
 
 // What the user has typed to agree to a loss, or to a step that loses nothing.
@@ -100,7 +100,7 @@ impl Agreement {
     ///
     /// # Errors
     /// A refusal that gives its stable name.
-    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), LabError> {
+    pub fn names(&self, path: &Path, id: &StableId) -> Result<(), TargetError> {
         if self.id == id.text {
             return Ok(());
         }
@@ -132,7 +132,7 @@ pub(super) enum Identity {
 impl Identity {
     /// # Errors
     /// The system does not say.
-    pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, LabError> {
+    pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, TargetError> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
         let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error(action::LOOK_AT_OPENED))?;
         let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
@@ -165,7 +165,7 @@ impl Consent {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
+    pub fn to_overwrite(path: &Path, agreement: &Agreement) -> Result<Self, TargetError> {
         let loss = Loss::at(path)?;
         loss.check(agreement)?;
         Self::hold(path, &loss)
@@ -175,7 +175,7 @@ impl Consent {
     ///
     /// # Errors
     /// As [`Consent::to_overwrite`], and a refusal if the device or file now there is not the one in `loss`.
-    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, LabError> {
+    pub fn to_lose(loss: &Loss, agreement: &Agreement) -> Result<Self, TargetError> {
         loss.check(agreement)?;
         Self::hold(&loss.path, loss)
     }
@@ -185,7 +185,7 @@ impl Consent {
     ///
     /// # Errors
     /// As [`Consent::to_overwrite`]; and a refusal of anything but a block device.
-    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, LabError> {
+    pub fn to_rewrite(path: &Path, agreement: &Agreement) -> Result<Self, TargetError> {
         let loss = Loss::at(path)?;
         if !loss.is_device() {
             return Err(refusal(path, wording::NOT_A_DEVICE_TO_REWRITE));
@@ -195,7 +195,7 @@ impl Consent {
     }
 
     /// Holds the device or file that was examined.
-    fn hold(path: &Path, loss: &Loss) -> Result<Self, LabError> {
+    fn hold(path: &Path, loss: &Loss) -> Result<Self, TargetError> {
         let fd = if loss.is_device() { open_device(&loss.path) } else { open_file(&loss.path) }?;
         let changed = || refusal(path, wording::CHANGED_SINCE_CHECK);
         if Identity::from_fd(&fd)? != loss.identity {
@@ -217,7 +217,7 @@ impl Loss {
     ///
     /// # Errors
     /// A refusal that says what was to be typed.
-    pub fn check(&self, agreement: &Agreement) -> Result<(), LabError> {
+    pub fn check(&self, agreement: &Agreement) -> Result<(), TargetError> {
         let Self { path, id, carries, .. } = self;
         agreement.names(path, id)?;
         let unnamed: Vec<&str> = carries
@@ -232,7 +232,7 @@ impl Loss {
     }
 }
 
-fn open_device(path: &Path) -> Result<OwnedFd, LabError> {
+fn open_device(path: &Path) -> Result<OwnedFd, TargetError> {
     match hold(path) {
         Err(Errno::BUSY) => Err(refusal(path, &holder_of(path))),
         Err(Errno::ROFS) => Err(refusal(path, wording::WRITE_PROTECTED)),
@@ -250,7 +250,7 @@ fn holder_of(path: &Path) -> String {
     found.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
 }
 
-fn open_file(path: &Path) -> Result<OwnedFd, LabError> {
+fn open_file(path: &Path) -> Result<OwnedFd, TargetError> {
     let write = OFlags::RDWR | OFlags::CLOEXEC | OFlags::NOCTTY | OFlags::NOFOLLOW;
     let (fd, _) = match DirectIo::open(|flags| rustix::fs::open(path, write | flags, Mode::empty())) {
         Err(Errno::TXTBSY) => {

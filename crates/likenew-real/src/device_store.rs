@@ -9,15 +9,15 @@ use std::os::unix::fs::FileExt as _;
 
 use likenew_core::drive::BlockStore;
 use likenew_core::io::Slot;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{Advice, OFlags, fadvise, fdatasync, ioctl_blksszget};
 
 use crate::block::{BlockDevice, DeviceNumber, capacity};
 use crate::buffers::Buffers;
 use crate::consent::Consent;
 use crate::in_use::Claims;
-use crate::lab_error::io_error;
 use crate::medium::{DirectIo, read_fully};
+use crate::target_error::io_error;
 use crate::wording::action;
 
 /// Direct I/O wants memory at multiples of this at most.
@@ -43,7 +43,7 @@ impl DeviceStore {
     ///
     /// # Errors
     /// It does not tell its size.
-    pub fn open(consent: Consent) -> Result<Self, LabError> {
+    pub fn open(consent: Consent) -> Result<Self, TargetError> {
         let (path, fd, claims) = consent.into_parts();
         let error_text = || action::look_at(path.display());
         let block = ioctl_blksszget(&fd).map_err(io_error(error_text()))?;

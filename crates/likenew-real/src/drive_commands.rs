@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, AsRawFd as _};
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, Updater, ioctl};
 
-use crate::lab_error::last_errno;
 use crate::standards::ata::{IDENTIFY_WORDS, IdentifyDevice};
 use crate::standards::nvme::IDENTIFY_BYTES;
+use crate::target_error::last_errno;
 
 // Commands to an ATA drive, of those that only read: as the kernel kept the answer, or through SCSI (SAT-3,
 // ATA PASS-THROUGH (16)).

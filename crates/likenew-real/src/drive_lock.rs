@@ -31,7 +31,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{FileType, FlockOperation, Mode, OFlags, flock, fstat, major, minor};
 use rustix::io::Errno;
@@ -40,9 +40,9 @@ use crate::block::{BlockDevice, DeviceNumber};
 use crate::clock::Monotonic;
 use crate::drive_traffic::CounterSource;
 use crate::in_use::{add_with_lower_devices, below_loop};
-use crate::lab_error::{io_error, not_possible};
 use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount, REMOTE, all, btrfs_devices};
 use crate::standards::clean;
+use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, consent as wording};
 
 /// How many times a lock is tried before another program is said to hold it: one that is just being started
@@ -93,14 +93,14 @@ impl Locks {
     ///
     /// # Errors
     /// A refusal that says who holds one and what to do; or a path cannot be examined.
-    pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, LabError> {
+    pub fn take(&self, paths: &[&Path]) -> Result<DriveLock, TargetError> {
         let mut tries = 1;
         let taken = self.try_until(paths, PAUSE, &mut |_| {
             tries += 1;
             tries <= TRIES
         })?;
         taken.map_err(|LockHolder { drive, holder }| {
-            LabError::Refused(wording::in_use(paths, &drive, &holder))
+            TargetError::Refused(wording::in_use(paths, &drive, &holder))
         })
     }
 
@@ -113,7 +113,7 @@ impl Locks {
         &self,
         paths: &[&Path],
         goes_on: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<Option<DriveLock>, LabError> {
+    ) -> Result<Option<DriveLock>, TargetError> {
         let mut goes_on = |busy: &LockHolder| goes_on(&wording::busy_drive(&busy.drive, &busy.holder));
         Ok(self.try_until(paths, WAITING_PAUSE, &mut goes_on)?.ok())
     }
@@ -124,7 +124,7 @@ impl Locks {
         paths: &[&Path],
         pause: Nanos,
         goes_on: &mut dyn FnMut(&LockHolder) -> bool,
-    ) -> Result<Result<DriveLock, LockHolder>, LabError> {
+    ) -> Result<Result<DriveLock, LockHolder>, TargetError> {
         let keys = keys_of(paths)?;
         let clock = Monotonic::start();
         loop {
@@ -136,7 +136,7 @@ impl Locks {
         }
     }
 
-    fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, LockHolder>, LabError> {
+    fn try_all(&self, keys: &Keys) -> Result<Result<DriveLock, LockHolder>, TargetError> {
         let mut lock = DriveLock::default();
         for (key, Lockable { drive, at }) in keys {
             match self.try_one(key, at, drive)? {
@@ -151,7 +151,7 @@ impl Locks {
         Ok(Ok(lock))
     }
 
-    fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, LockHolder>, LabError> {
+    fn try_one(&self, key: &Path, at: &Path, drive: &str) -> Result<Result<File, LockHolder>, TargetError> {
         let at = self.place(key, at)?;
         let doing = || action::lock(at.display());
         for _ in 0..RENEWALS {
@@ -160,7 +160,7 @@ impl Locks {
             options.truncate(false).mode(0o644);
             // A link that another user has put there is never followed.
             options.custom_flags((OFlags::NOFOLLOW | OFlags::CLOEXEC).bits().cast_signed());
-            let file = options.open(&at).map_err(LabError::system(doing()))?;
+            let file = options.open(&at).map_err(TargetError::system(doing()))?;
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => {
                     return Ok(Err(LockHolder { drive: drive.to_owned(), holder: holder(&file) }));
@@ -174,12 +174,12 @@ impl Locks {
                 return Ok(Ok(file));
             }
         }
-        Err(LabError::Refused(wording::unstable_drive(drive)))
+        Err(TargetError::Refused(wording::unstable_drive(drive)))
     }
 
-    fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, LabError> {
+    fn place(&self, key: &Path, at: &Path) -> Result<PathBuf, TargetError> {
         let Some(folder) = &self.folder else { return Ok(at.to_owned()) };
-        fs::create_dir_all(folder).map_err(LabError::system(action::make(folder.display())))?;
+        fs::create_dir_all(folder).map_err(TargetError::system(action::make(folder.display())))?;
         let name: String = key.to_string_lossy().chars().map(|c| if c == '/' { '!' } else { c }).collect();
         Ok(folder.join(name))
     }
@@ -244,7 +244,7 @@ const NO_DRIVE: [&str; 7] =
 /// Layers are laid over layers no more often than this; the kernel allows two.
 const LAYERS_MOST: u32 = 4;
 
-fn keys_of(paths: &[&Path]) -> Result<Keys, LabError> {
+fn keys_of(paths: &[&Path]) -> Result<Keys, TargetError> {
     let mut keys = Keys::new();
     let (disks, mut visited) = (disks(), HashSet::new());
     for path in paths {
@@ -261,9 +261,9 @@ fn keys_of(paths: &[&Path]) -> Result<Keys, LabError> {
         // A list that cannot be read must not be taken for a folder without a drive.
         let unknown = || action::find_drive(path.display());
         let unlocatable =
-            add_carriers(&opened, LAYERS_MOST, &mut add).map_err(LabError::system(unknown()))?;
+            add_carriers(&opened, LAYERS_MOST, &mut add).map_err(TargetError::system(unknown()))?;
         if let Some(file_system) = unlocatable {
-            let (key, lockable) = file_system.lockable(path).map_err(LabError::system(unknown()))?;
+            let (key, lockable) = file_system.lockable(path).map_err(TargetError::system(unknown()))?;
             keys.insert(key, lockable);
         }
     }
@@ -387,12 +387,12 @@ const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 ///
 /// # Errors
 /// A refusal: it is not, or that cannot be determined.
-pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), LabError> {
+pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), TargetError> {
     let refuse = |reason: String| {
-        Err(LabError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))
+        Err(TargetError::Refused(wording::no_place_for_journal(kept.display(), device.display(), &reason)))
     };
     let mount = File::open(kept)
-        .map_err(LabError::system(action::open_path(kept.display())))
+        .map_err(TargetError::system(action::open_path(kept.display())))
         .map(Mount::containing)?;
     let Some(mount) = mount else { return refuse(wording::DRIVE_NOT_REPORTED.to_owned()) };
     let kind = &*mount.kind;

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use likenew_core::counters::Counters;
-use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
-use likenew_core::lab_error::LabError;
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 
@@ -48,11 +48,11 @@ impl Carrier {
     ///
     /// # Errors
     /// io_uring was requested and is not available.
-    pub(crate) fn choose(engine: Engine) -> Result<Self, LabError> {
+    pub(crate) fn choose(engine: Engine) -> Result<Self, TargetError> {
         Self::choose_by(engine, || Ring::open(1).map(drop))
     }
 
-    fn choose_by(engine: Engine, probe: impl FnOnce() -> io::Result<()>) -> Result<Self, LabError> {
+    fn choose_by(engine: Engine, probe: impl FnOnce() -> io::Result<()>) -> Result<Self, TargetError> {
         let carrier = |uring, caveat| Ok(Self { uring, caveat, fixed_buffers: None });
         if engine == Engine::Posix {
             return carrier(false, None);
@@ -60,7 +60,7 @@ impl Carrier {
         match probe() {
             Ok(()) => carrier(true, None),
             Err(error) if engine == Engine::Uring => {
-                Err(LabError::Unsuitable(wording::no_io_uring(&error, remedy(&error))))
+                Err(TargetError::Unsuitable(wording::no_io_uring(&error, remedy(&error))))
             }
             Err(error) => carrier(false, Some(wording::threads_instead(&error, remedy(&error)))),
         }
@@ -87,12 +87,12 @@ impl Carrier {
         clock: Monotonic,
         health: &HealthSource,
         need: &LaneRequirements,
-    ) -> Result<Vec<Lane<'a>>, LabError> {
+    ) -> Result<Vec<Lane<'a>>, TargetError> {
         medium.check_present()?;
         let LaneRequirements { lanes, depth, length_max } = *need;
         assert!((1..=LANES_MAX).contains(&lanes), "{lanes} lanes of a drive that has {LANES_MAX}");
         if !self.uring && depth.saturating_mul(lanes) > THREADS_MAX {
-            return Err(LabError::Unsuitable(wording::too_many_threads(lanes, depth, THREADS_MAX)));
+            return Err(TargetError::Unsuitable(wording::too_many_threads(lanes, depth, THREADS_MAX)));
         }
         if depth == 0 {
             return Ok(nop::lanes(medium.geometry(), clock, health, need));
@@ -129,7 +129,7 @@ fn remedy(error: &io::Error) -> &'static str {
 /// gone.
 pub(crate) struct RealDrive<M> {
     name: String,
-    kind: Kind,
+    kind: TargetKind,
     medium: Arc<M>,
     carrier: Carrier,
     clock: Monotonic,
@@ -144,7 +144,13 @@ pub(crate) struct RealDrive<M> {
 }
 
 impl<M: Medium> RealDrive<M> {
-    pub(crate) fn new(path: &Path, kind: Kind, medium: M, carrier: Carrier, mut info: DeviceInfo) -> Self {
+    pub(crate) fn new(
+        path: &Path,
+        kind: TargetKind,
+        medium: M,
+        carrier: Carrier,
+        mut info: DeviceInfo,
+    ) -> Self {
         info.caveats.extend(carrier.caveat.clone());
         let name = path.display().to_string();
         Self {
@@ -163,7 +169,7 @@ impl<M: Medium> RealDrive<M> {
 
     /// What was found of old files beside our own.
     fn find_old(&mut self) -> Result<&OldFiles, String> {
-        if self.kind != Kind::Folder {
+        if self.kind != TargetKind::Folder {
             return Err(wording::OLD_FILES_ONLY_IN_FOLDERS.to_owned());
         }
         let old = OldFiles::find(Path::new(&self.name), &self.clock, (self.wall)())?;
@@ -199,7 +205,7 @@ impl<M: Medium> Drive for RealDrive<M> {
         LANES_MAX
     }
 
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         if cold {
             self.medium.make_cold()?;
         }
@@ -211,11 +217,11 @@ impl<M: Medium> Drive for RealDrive<M> {
         Ok(())
     }
 
-    fn use_old_files(&mut self, turn: bool) -> Result<(), LabError> {
+    fn use_old_files(&mut self, turn: bool) -> Result<(), TargetError> {
         if !turn {
             self.open_old = None;
         } else if self.open_old.is_none() {
-            let old = self.open_old().map_err(LabError::Unsuitable)?;
+            let old = self.open_old().map_err(TargetError::Unsuitable)?;
             if self.access != Access::Null {
                 old.prepare_access(self.access)?;
             }
@@ -232,7 +238,7 @@ impl<M: Medium> Drive for RealDrive<M> {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         if *probe == Probe::OldFiles {
             return Ok(self
                 .find_old()
@@ -241,7 +247,7 @@ impl<M: Medium> Drive for RealDrive<M> {
         self.medium.probe(probe, &self.clock)
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         if self.access == Access::Null {
             return Ok(nop::lanes(self.medium.geometry(), self.clock, &HealthSource::default(), need));
         }
@@ -272,8 +278,8 @@ mod tests {
             let carrier = Carrier::choose_by(Engine::Auto, refuse).unwrap();
             assert_eq!(carrier.name(), "posix");
             assert!(carrier.caveat.unwrap().contains("blocking calls"));
-            let lab_error = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
-            assert!(lab_error.to_string().contains("--engine posix"), "{lab_error}");
+            let target_error = Carrier::choose_by(Engine::Uring, refuse).unwrap_err();
+            assert!(target_error.to_string().contains("--engine posix"), "{target_error}");
         }
         let carrier = Carrier::choose_by(Engine::Auto, || Ok(())).unwrap();
         assert_eq!((carrier.name(), carrier.caveat), ("io_uring", None));
@@ -287,8 +293,8 @@ mod tests {
         let film = place.path().join("film");
         fs::write(&film, vec![7; 9 << 20]).unwrap();
         fs::File::open(&film).unwrap().sync_all().unwrap();
-        if let Err(lab_error) = FileStore::take(&film) {
-            return eprintln!("SKIPPED: {lab_error}");
+        if let Err(target_error) = FileStore::take(&film) {
+            return eprintln!("SKIPPED: {target_error}");
         }
         let layout = Layout { files: 1, file_bytes: 1 << 20 };
         let mut drive = folder::open(place.path(), layout, Some(0), Engine::Posix).unwrap();
@@ -329,11 +335,11 @@ mod tests {
             Outcome::Short(moved as u32)
         }
 
-        fn prepare_access(&self, _access: Access) -> Result<(), LabError> {
+        fn prepare_access(&self, _access: Access) -> Result<(), TargetError> {
             Ok(())
         }
 
-        fn make_cold(&self) -> Result<(), LabError> {
+        fn make_cold(&self) -> Result<(), TargetError> {
             Ok(())
         }
     }

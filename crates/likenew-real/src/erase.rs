@@ -77,7 +77,7 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
     if !is_device {
         feasibility.unused_bytes = match Mount::containing(fd).map(|mount| UnusedSpace::in_mount(&mount)) {
             Some(Ok(space)) => Fact::new(space.bytes(), wording::PARTITION_TABLE),
-            Some(Err(lab_error)) => Fact::unknown(lab_error.to_string(), wording::PARTITION_TABLE),
+            Some(Err(target_error)) => Fact::unknown(target_error.to_string(), wording::PARTITION_TABLE),
             None => Fact::unknown(wording::DRIVE_NOT_REPORTED, wording::PARTITION_TABLE),
         };
     }

@@ -25,9 +25,9 @@ use std::path::Path;
 use likenew_core::facts::{
     Drive, DriveKind, Fact, Facts, Health, HostMemory, Layer, LayerKind, Smartctl as SmartctlFacts,
 };
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
 use likenew_core::stat::Stat;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{Mode, OFlags};
 
 use self::machine::{MachineQuery, Question, Roots, Subject};
@@ -36,9 +36,9 @@ use self::smartmontools::{Databases, Smartctl, disks_of_controller};
 use self::system::System;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::identify::{HealthSource, plausible_c};
-use crate::lab_error::not_possible;
 use crate::mounts::Mount;
 use crate::standards::counted;
+use crate::target_error::not_possible;
 use crate::wording::{action, facts as wording, smartctl_device as device_wording};
 
 /// Answers `Probe::Facts` for the folder, file or device of `fd`. `sample` is the folder or file whose files
@@ -64,7 +64,7 @@ pub(crate) fn collect(fd: impl AsFd, sample: Option<&Path>) -> ProbeResult {
 }
 
 /// The block devices that hold a folder or file, or the one that is at a path.
-fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, LabError> {
+fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, TargetError> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let fd = rustix::fs::open(path, flags, Mode::empty())
         .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
@@ -79,22 +79,22 @@ fn devices_at(roots: &Roots, path: &Path) -> Result<Vec<BlockDevice>, LabError> 
 ///
 /// # Errors
 /// The path is not on one drive, smartctl gave no answer, or the type could not be remembered.
-pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), LabError> {
+pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), TargetError> {
     let (roots, queries) = (Roots::system(), System);
     let drives = Collector { roots: &roots, queries: &queries }.drives_below(&devices_at(&roots, path)?);
     let [drive] = &drives[..] else {
         let names: Vec<String> = drives.iter().map(BlockDevice::name).collect();
-        return Err(LabError::Unsuitable(device_wording::not_one_drive(path, &names)));
+        return Err(TargetError::Unsuitable(device_wording::not_one_drive(path, &names)));
     };
     if let DeviceChoice::Type(device_type) = choice {
         if !queries.is_root() {
-            return Err(LabError::Unsuitable(device_wording::NEEDS_ROOT.to_owned()));
+            return Err(TargetError::Unsuitable(device_wording::NEEDS_ROOT.to_owned()));
         }
         let subject = Subject::new(&roots, &queries, drive.clone());
         let answer = Smartctl::read(subject.query(Question::Smartctl(Some(device_type))));
         if let Some(reason) = answer.reason().filter(|_| !answer.is_asleep()) {
             let disks = disks_of_controller(&subject);
-            return Err(LabError::Unsuitable(device_wording::no_answer(
+            return Err(TargetError::Unsuitable(device_wording::no_answer(
                 &drive.name(),
                 device_type,
                 reason,
@@ -109,7 +109,7 @@ pub fn choose_smartctl_device(path: &Path, choice: &DeviceChoice) -> Result<(), 
 ///
 /// # Errors
 /// The system does not list them.
-pub(crate) fn all_drives() -> Result<Facts, LabError> {
+pub(crate) fn all_drives() -> Result<Facts, TargetError> {
     let (roots, queries) = (Roots::system(), System);
     let collector = Collector { roots: &roots, queries: &queries };
     let listed = crate::listing::list()?;

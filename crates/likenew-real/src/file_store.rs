@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use likenew_core::drive::{BlockStore, LeaseState};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, ResolveFlags, Statx, StatxAttributes, StatxFlags, Timespec, Timestamps,
@@ -24,10 +24,10 @@ use crate::clock::Monotonic;
 use crate::device_store::DeviceStore;
 use crate::hold::{Lease, LeaseError, patience};
 use crate::in_use::{Target, use_by_system};
-use crate::lab_error::{io_error, not_possible};
 use crate::medium::DirectIo;
 use crate::mounts::Mount;
 use crate::scratch::open_folder;
+use crate::target_error::{io_error, not_possible};
 use crate::trim::{Extent, Flush, extents};
 use crate::wording::{action, target as wording};
 
@@ -63,7 +63,7 @@ impl FileStore {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn take(path: &Path) -> Result<Self, LabError> {
+    pub fn take(path: &Path) -> Result<Self, TargetError> {
         let Some(name) = path.file_name() else { return Err(refusal(path, wording::NOT_REGULAR)) };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         Self::take_from(open_folder(folder)?, folder, Path::new(name))
@@ -75,7 +75,7 @@ impl FileStore {
     ///
     /// # Errors
     /// As [`FileStore::take`].
-    pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, LabError> {
+    pub fn take_from(folder: impl AsFd, shown: &Path, name: &Path) -> Result<Self, TargetError> {
         let path = &shown.join(name);
         // Opening a device or a pipe may have effects: so first find out what is there, then open exactly
         // that.
@@ -152,7 +152,7 @@ impl FileStore {
     ///
     /// # Errors
     /// The text is none of those.
-    pub fn is_as_old_as(&self, noted: &str) -> Result<bool, LabError> {
+    pub fn is_as_old_as(&self, noted: &str) -> Result<bool, TargetError> {
         let times = Times::parse(noted).ok_or_else(|| refusal(&self.path, wording::TIMES_DAMAGED))?;
         Ok(times.modified == self.times.modified)
     }
@@ -167,8 +167,8 @@ impl FileStore {
     ///
     /// # Errors
     /// The system's.
-    pub fn give_back(mut self) -> Result<(), LabError> {
-        self.finish().map_err(LabError::system(action::flush(self.path.display())))
+    pub fn give_back(mut self) -> Result<(), TargetError> {
+        self.finish().map_err(TargetError::system(action::flush(self.path.display())))
     }
 
     /// Whether no other program can have opened it yet: the system makes others wait before it breaks the
@@ -270,7 +270,7 @@ const LEASE_TRIES: u32 = 5;
 /// Time between two tries. Chosen: about what fork and exec take.
 const LEASE_REST: Nanos = Nanos::from_millis(2);
 
-fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, LabError> {
+fn probe(file: &OwnedFd, path: &Path) -> Result<Statx, TargetError> {
     statx(file, "", AtFlags::EMPTY_PATH, FLAGS).map_err(|errno| not_possible(action::LOOK_AT, path, errno))
 }
 
@@ -291,7 +291,7 @@ fn lease(file: &OwnedFd, clock: Monotonic) -> Result<Lease, &'static str> {
     })
 }
 
-fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
+fn check_kind(path: &Path, statx: &Statx) -> Result<(), TargetError> {
     let refuse = |reason: &str| Err(refusal(path, reason));
     match FileType::from_raw_mode(statx.stx_mode.into()) {
         FileType::RegularFile => {}
@@ -317,7 +317,7 @@ fn check_kind(path: &Path, statx: &Statx) -> Result<(), LabError> {
     }
 }
 
-fn not_opened(path: &Path, errno: Errno) -> LabError {
+fn not_opened(path: &Path, errno: Errno) -> TargetError {
     match errno {
         Errno::TXTBSY => refusal(path, wording::RUNNING_OR_SWAP),
         Errno::PERM => refusal(path, wording::ACCESS_TIME_NEEDS_OWNER),
@@ -325,7 +325,7 @@ fn not_opened(path: &Path, errno: Errno) -> LabError {
     }
 }
 
-fn not_found(path: &Path, errno: Errno) -> LabError {
+fn not_found(path: &Path, errno: Errno) -> TargetError {
     match errno {
         Errno::LOOP => refusal(path, wording::PATH_HAS_A_LINK),
         Errno::XDEV => refusal(path, wording::PATH_LEAVES_FOLDER),
@@ -351,8 +351,8 @@ fn generation(file: &OwnedFd) -> Option<u32> {
     unsafe { rustix::ioctl::ioctl(file, getter) }.ok().map(|number| number as u32)
 }
 
-fn refusal(path: &Path, reason: &str) -> LabError {
-    LabError::Refused(wording::not_rewritten(path.display(), reason))
+fn refusal(path: &Path, reason: &str) -> TargetError {
+    TargetError::Refused(wording::not_rewritten(path.display(), reason))
 }
 
 // Which ranges of a file have their own blocks that hold the file's data.
@@ -368,7 +368,7 @@ pub(super) fn unshared_ranges(
     bytes: u64,
     whole: u64,
     block: u32,
-) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), LabError> {
+) -> Result<(Vec<Range<u64>>, Vec<SkippedRange>), TargetError> {
     fsync(file).map_err(io_error(action::flush(path.display())))?;
     match extents(file, bytes, Flush::First) {
         Ok(extents) => Ok(split_ranges(&extents, bytes, whole, block)),

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::fix::Fix;
 use likenew_core::io::{Durability, Io, Op, Outcome};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{ExtentMap, Probe, ProbeResult, TrimReport};
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Access;
 use rustix::fs::{Mode, OFlags, fstatvfs, openat, syncfs};
@@ -25,11 +25,11 @@ use crate::engine::{Carrier, Engine, RealDrive};
 use crate::erase::probe_feasibility;
 use crate::facts;
 use crate::identify::{DeviceInfo, resolve};
-use crate::lab_error::{io_error, last_errno, not_possible};
 use crate::medium::{DirectIo, Medium, Spot, drop_cached, flush, geometry, perform_at, set_direct};
 use crate::scratch::{MARKER, Scratch, is_scratch, lock, open_folder};
 use crate::single_file::probe_open;
 use crate::space::Space;
+use crate::target_error::{io_error, last_errno, not_possible};
 use crate::trim::{self, MountedDevice, Sender};
 use crate::wording::{action, target as wording};
 
@@ -42,14 +42,15 @@ pub(crate) fn open(
     layout: Layout,
     reserve: Option<u64>,
     engine: Engine,
-) -> Result<RealDrive<FileTable>, LabError> {
+) -> Result<RealDrive<FileTable>, TargetError> {
     if is_scratch(folder) {
-        return Err(LabError::Unsuitable(wording::is_scratch_folder(folder.display())));
+        return Err(TargetError::Unsuitable(wording::is_scratch_folder(folder.display())));
     }
     let carrier = Carrier::choose(engine)?;
     let Layout { files, file_bytes } = layout;
     let capacity = u64::from(files).checked_mul(file_bytes).filter(|bytes| (1..1 << 62).contains(bytes));
-    let capacity = capacity.ok_or_else(|| LabError::Unsuitable(wording::empty_layout(files, file_bytes)))?;
+    let capacity =
+        capacity.ok_or_else(|| TargetError::Unsuitable(wording::empty_layout(files, file_bytes)))?;
     check_descriptors(files.into())?;
     let space = Space::query(open_folder(folder)?, folder, reserve)?;
     space.check(capacity, folder)?;
@@ -59,7 +60,11 @@ pub(crate) fn open(
         .map_err(|errno| not_possible(action::OPEN_FILE_IN, scratch.path(), errno))?;
     if !file_bytes.is_multiple_of(u64::from(direct.block)) {
         let block = exact_size(direct.block.into());
-        return Err(LabError::Unsuitable(wording::layout_not_aligned(file_bytes, &block, folder.display())));
+        return Err(TargetError::Unsuitable(wording::layout_not_aligned(
+            file_bytes,
+            &block,
+            folder.display(),
+        )));
     }
     let mut info = DeviceInfo::of_mount(scratch.directory());
     if scratch.is_set_to_write_in_place() {
@@ -70,7 +75,7 @@ pub(crate) fn open(
     info.facts.push(("files".into(), format!("{files} × {}", exact_size(file_bytes))));
     let geometry = Geometry { boundary: Some(file_bytes), ..geometry(capacity, direct.block, true) };
     let table = FileTable::new(scratch, geometry, direct.flags, space.reserve_bytes)?;
-    Ok(RealDrive::new(folder, Kind::Folder, table, carrier, info))
+    Ok(RealDrive::new(folder, TargetKind::Folder, table, carrier, info))
 }
 
 // The files of a folder as one range of addresses.
@@ -118,7 +123,7 @@ impl FileTable {
         geometry: Geometry,
         flags: OFlags,
         reserve_bytes: u64,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         let file_bytes = geometry.boundary.expect("a folder's files have a length");
         let files = geometry.capacity / file_bytes;
         let path_only = OFlags::PATH | OFlags::CLOEXEC;
@@ -211,7 +216,7 @@ impl FileTable {
         wait: Nanos,
         mounted: &MountedDevice,
         clock: &Monotonic,
-    ) -> Result<TrimReport, LabError> {
+    ) -> Result<TrimReport, TargetError> {
         let first = range.start.div_ceil(self.file_bytes) as usize;
         let files = first..((range.end / self.file_bytes) as usize).min(self.files.len()).max(first);
         let mut places = mounted.unsuitable().map_or_else(|| Ok(Vec::new()), Err);
@@ -322,7 +327,7 @@ impl Medium for FileTable {
         }
     }
 
-    fn probe(&self, probe: &Probe, clock: &Monotonic) -> Result<ProbeResult, LabError> {
+    fn probe(&self, probe: &Probe, clock: &Monotonic) -> Result<ProbeResult, TargetError> {
         let Some(mounted) = MountedDevice::find(self.scratch.directory()) else {
             return Ok(ProbeResult::Unknown(wording::FILE_SYSTEM_NOT_LISTED.to_owned()));
         };
@@ -354,14 +359,14 @@ impl Medium for FileTable {
         }
     }
 
-    fn prepare_access(&self, access: Access) -> Result<(), LabError> {
+    fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
         self.buffered.store(access == Access::Buffered, Ordering::Release);
         let direct = self.is_direct();
         let mut files = self.present_files();
         files.try_for_each(|fd| set_direct(fd, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
-    fn make_cold(&self) -> Result<(), LabError> {
+    fn make_cold(&self) -> Result<(), TargetError> {
         self.present_files().try_for_each(drop_cached)
     }
 
@@ -392,7 +397,7 @@ const DESCRIPTORS_KEPT: u64 = 600;
 ///
 /// # Errors
 /// They cannot.
-pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
+pub(crate) fn check_descriptors(files: u64) -> Result<(), TargetError> {
     let mut limit = getrlimit(Resource::Nofile);
     let needed = files + DESCRIPTORS_KEPT;
     if limit.current.is_some_and(|current| current < needed) {
@@ -403,7 +408,7 @@ pub(crate) fn check_descriptors(files: u64) -> Result<(), LabError> {
     }
     match limit.current {
         Some(current) if current < needed => {
-            Err(LabError::Unsuitable(wording::too_many_files(files, current, DESCRIPTORS_KEPT)))
+            Err(TargetError::Unsuitable(wording::too_many_files(files, current, DESCRIPTORS_KEPT)))
         }
         _ => Ok(()),
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::facts::{LayerKind, is_in_memory};
 use likenew_core::target::Health;
 
@@ -64,7 +64,7 @@ impl DeviceInfo {
     pub(crate) fn identity(
         self,
         name: String,
-        kind: Kind,
+        kind: TargetKind,
         engine: &str,
         capacity_bytes: u64,
         block_bytes: u32,

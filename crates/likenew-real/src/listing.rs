@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use serde::Serialize;
 
 use crate::block::BlockDevice;
@@ -30,8 +30,8 @@ pub struct DriveListing {
 ///
 /// # Errors
 /// The system does not list them.
-pub fn list() -> Result<Vec<DriveListing>, LabError> {
-    let folder = fs::read_dir("/sys/block").map_err(LabError::system(action::LIST_DEVICES))?;
+pub fn list() -> Result<Vec<DriveListing>, TargetError> {
+    let folder = fs::read_dir("/sys/block").map_err(TargetError::system(action::LIST_DEVICES))?;
     let mut all: Vec<DriveListing> =
         folder.flatten().filter_map(|entry| list_drive(&entry.file_name().to_string_lossy())).collect();
     all.sort_by(|a, b| a.path.cmp(&b.path));

@@ -5,9 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
 use likenew_core::io::{DataClass, Durability, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::target::{Clock, Geometry};
+use likenew_core::target_error::TargetError;
 use likenew_core::workload::Access;
 use rustix::fs::{
     Advice, AtFlags, FallocateFlags, OFlags, StatxFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl,
@@ -16,7 +16,7 @@ use rustix::fs::{
 use rustix::io::{Errno, ReadWriteFlags, pread, pwritev2};
 
 use crate::clock::Monotonic;
-use crate::lab_error::io_error;
+use crate::target_error::io_error;
 use crate::wording::{action, target as wording};
 
 /// Lanes that a real drive has at once, at most.
@@ -58,8 +58,8 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// Finds something out about it other than by timing I/O.
     ///
     /// # Errors
-    /// The lab failed.
-    fn probe(&self, _look: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
+    /// The target cannot be measured any further.
+    fn probe(&self, _probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, TargetError> {
         Ok(ProbeResult::Unknown(wording::NO_PROBES.to_owned()))
     }
 
@@ -67,13 +67,13 @@ pub(crate) trait Medium: Send + Sync + 'static {
     ///
     /// # Errors
     /// The file system does not let one change.
-    fn prepare_access(&self, access: Access) -> Result<(), LabError>;
+    fn prepare_access(&self, access: Access) -> Result<(), TargetError>;
 
     /// Makes durable what was written and drops it from the page cache. Nothing is in flight.
     ///
     /// # Errors
     /// It may not be dropped, or could not be made durable.
-    fn make_cold(&self) -> Result<(), LabError>;
+    fn make_cold(&self) -> Result<(), TargetError>;
 
     /// The path that was found to be gone, if it was.
     fn missing_path(&self) -> Option<PathBuf> {
@@ -83,9 +83,9 @@ pub(crate) trait Medium: Send + Sync + 'static {
     /// Fails when the medium was found to be gone.
     ///
     /// # Errors
-    /// `LabError::Gone`.
-    fn check_present(&self) -> Result<(), LabError> {
-        self.missing_path().map_or(Ok(()), |path| Err(LabError::Gone(path)))
+    /// `TargetError::Gone`.
+    fn check_present(&self) -> Result<(), TargetError> {
+        self.missing_path().map_or(Ok(()), |path| Err(TargetError::Gone(path)))
     }
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn set_direct(fd: impl AsFd, direct: bool) -> rustix::io::Result<()> 
 }
 
 /// Makes durable what was written through any descriptor of a file or device, and drops all of its pages.
-pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), LabError> {
+pub(crate) fn drop_cached(fd: impl AsFd) -> Result<(), TargetError> {
     fsync(&fd).map_err(io_error(action::FLUSH))?;
     // Without a length it is all of it (posix_fadvise(2)). Only clean pages are dropped.
     fadvise(fd, 0, None, Advice::DontNeed).map_err(io_error(action::DROP_CACHE))
@@ -283,7 +283,7 @@ impl Flights {
     /// Its slot is in flight, or it does not fit the drive's geometry or its buffer: all of them bugs of the
     /// caller.
     #[inline]
-    pub(crate) fn leave(&mut self, io: &Io) -> Result<(), LabError> {
+    pub(crate) fn leave(&mut self, io: &Io) -> Result<(), TargetError> {
         let Geometry { capacity, block, boundary, writable, .. } = self.geometry;
         if !writable && matches!(io.op, Op::Write | Op::Trim) {
             return Err(read_only(io));
@@ -345,8 +345,8 @@ pub(crate) fn outcome(io: &Io, answer: i32) -> Outcome {
 }
 
 #[cold]
-fn read_only(io: &Io) -> LabError {
-    LabError::Refused(wording::read_only(io.op, io.offset))
+fn read_only(io: &Io) -> TargetError {
+    TargetError::Refused(wording::read_only(io.op, io.offset))
 }
 
 #[cfg(test)]
@@ -392,10 +392,11 @@ mod tests {
 
     #[test]
     fn what_may_only_be_read_is_not_written() {
-        let lab_error = flights(false).leave(&io(Op::Trim, 0, 512)).unwrap_err();
+        let target_error = flights(false).leave(&io(Op::Trim, 0, 512)).unwrap_err();
         assert!(
-            matches!(lab_error, LabError::Refused(_)) && lab_error.to_string().contains("give a folder"),
-            "{lab_error}"
+            matches!(target_error, TargetError::Refused(_))
+                && target_error.to_string().contains("give a folder"),
+            "{target_error}"
         );
         flights(false).leave(&io(Op::Flush, 0, 0)).unwrap();
     }

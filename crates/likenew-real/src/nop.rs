@@ -1,9 +1,9 @@
 //! A null drive, in wall time: measuring it measures this program.
 
-use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use likenew_core::io::{Completion, Io, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 
 use crate::clock::{Monotonic, sharpen_timers};
@@ -38,7 +38,7 @@ impl Default for Nop {
 impl Drive for Nop {
     fn identity(&self) -> Identity {
         let info = DeviceInfo { caveats: vec![wording::NO_IO.into()], ..DeviceInfo::default() };
-        info.identity("nop".to_owned(), Kind::Nop, "nop", CAPACITY, BLOCK)
+        info.identity("nop".to_owned(), TargetKind::Nop, "nop", CAPACITY, BLOCK)
     }
 
     fn geometry(&self) -> Geometry {
@@ -53,7 +53,7 @@ impl Drive for Nop {
         self.clock = Monotonic::reading(now.max(self.clock.now()));
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         Ok(lanes(&self.geometry, self.clock, &HealthSource::default(), need))
     }
 }
@@ -102,7 +102,7 @@ impl Target for NopLane {
         &mut self.buffers[slot.index() * self.length_max..][..self.length_max]
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         let sent = self.clock.now();
         let in_flight = self.completions.len() + batch.len();
         assert!(in_flight <= self.depth, "{in_flight} I/Os on a lane of {} slots", self.depth);
@@ -110,7 +110,7 @@ impl Target for NopLane {
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         if self.completions.is_empty() {
             sharpen_timers();
             self.clock.rest(until);

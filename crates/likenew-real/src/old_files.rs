@@ -10,17 +10,17 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use likenew_core::io::{Io, Op, Outcome};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{self as old, Access, OLD_AGE_S, OLD_PIECE_BYTES, OLD_PIECES_MAX, OLD_SEARCH};
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, Stat, StatxFlags, fstat, open, statat, statx};
 use rustix::io::Errno;
 
 use crate::clock::{Monotonic, wall_seconds};
-use crate::lab_error::io_error;
 use crate::medium::{DirectIo, Medium, Spot, geometry, perform_at, set_direct};
 use crate::scratch::is_scratch;
+use crate::target_error::io_error;
 use crate::trim::{Flush, extents};
 use crate::wording::{action, target as wording};
 
@@ -221,14 +221,14 @@ impl Medium for OpenOldFiles {
         }
     }
 
-    fn prepare_access(&self, access: Access) -> Result<(), LabError> {
+    fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
         let direct = self.can_direct && access == Access::Direct;
         let mut files = self.files.iter();
         files.try_for_each(|file| set_direct(file, direct)).map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
-    fn make_cold(&self) -> Result<(), LabError> {
-        Err(LabError::Unsuitable(wording::CACHE_KEEPS_FILES.into()))
+    fn make_cold(&self) -> Result<(), TargetError> {
+        Err(TargetError::Unsuitable(wording::CACHE_KEEPS_FILES.into()))
     }
 }
 

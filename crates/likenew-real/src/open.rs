@@ -4,12 +4,12 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
-use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use likenew_core::facts::Facts;
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{FileType, Mode, OFlags, fstat, statvfs};
 
 use crate::block::{BlockDevice, DeviceNumber, capacity};
@@ -19,11 +19,11 @@ use crate::engine::Engine;
 use crate::erase::probe_feasibility;
 use crate::facts::{all_drives, collect};
 use crate::identify::{DeviceInfo, HealthSource, resolve};
-use crate::lab_error::{not_possible, not_possible_io};
 use crate::medium::geometry;
 use crate::scratch::{Leftover, open_folder};
 use crate::single_file::{open_device, open_file};
 use crate::space::Space;
+use crate::target_error::{not_possible, not_possible_io};
 use crate::wording::{action, facts as facts_wording, target as wording};
 use crate::{folder, nop};
 
@@ -68,7 +68,7 @@ pub enum PathKind {
 ///
 /// # Errors
 /// It is nothing that can be measured, and the text says what would be; or it cannot be examined.
-pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> {
+pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, TargetError> {
     let metadata = std::fs::metadata(path).map_err(|error| cannot_find(path, error))?;
     let kind = metadata.file_type();
     let what = if kind.is_dir() {
@@ -94,14 +94,14 @@ pub fn examine(path: &Path, reserve: Option<u64>) -> Result<PathKind, LabError> 
     } else {
         "something unknown"
     };
-    Err(LabError::Unsuitable(wording::not_a_drive(path.display(), what)))
+    Err(TargetError::Unsuitable(wording::not_a_drive(path.display(), what)))
 }
 
 /// Opens a folder, file or block device as a drive.
 ///
 /// # Errors
 /// As [`examine`]; the options do not suit the target; or a safety check refused.
-pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
+pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, TargetError> {
     let Options { engine, layout, consent, reserve } = options;
     let is_for_it = |consent: &Option<Consent>| consent.as_ref().is_none_or(|consent| consent.path() == path);
     match (examine(path, reserve)?, layout, consent) {
@@ -119,9 +119,9 @@ pub fn open(path: &Path, options: Options) -> Result<Box<dyn Drive>, LabError> {
     }
 }
 
-fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool) -> LabError {
+fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool) -> TargetError {
     let path = path.display();
-    LabError::Unsuitable(match place {
+    TargetError::Unsuitable(match place {
         PathKind::Folder { .. } if !has_layout => wording::needs_layout(path),
         PathKind::Folder { .. } if has_consent => wording::consent_for_folder(path),
         PathKind::File { .. } | PathKind::Device { .. } if has_consent && !has_layout => {
@@ -131,11 +131,11 @@ fn unsuitable(path: &Path, place: &PathKind, has_layout: bool, has_consent: bool
     })
 }
 
-fn cannot_find(path: &Path, error: std::io::Error) -> LabError {
+fn cannot_find(path: &Path, error: std::io::Error) -> TargetError {
     let dangling = std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink());
     match std::fs::read_link(path) {
         Ok(target) if dangling && error.kind() == std::io::ErrorKind::NotFound => {
-            LabError::Unsuitable(wording::broken_link(path.display(), target.display()))
+            TargetError::Unsuitable(wording::broken_link(path.display(), target.display()))
         }
         _ => not_possible_io(action::LOOK_AT, path, error),
     }
@@ -154,7 +154,7 @@ pub struct FactsDrive {
 /// Where facts come from.
 enum Examined {
     /// Opened as a path alone, which takes no right to read it.
-    Path(OwnedFd, PathBuf, Kind),
+    Path(OwnedFd, PathBuf, TargetKind),
     /// Every drive of this machine.
     All,
     /// They were read already.
@@ -166,24 +166,24 @@ impl FactsDrive {
     ///
     /// # Errors
     /// There is no such thing, or it is of another kind.
-    pub fn at(path: &Path) -> Result<Self, LabError> {
+    pub fn at(path: &Path) -> Result<Self, TargetError> {
         let flags = OFlags::PATH | OFlags::CLOEXEC;
         let refused = |errno| not_possible(action::LOOK_AT, path, errno);
         let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(refused)?;
         let stat = fstat(&fd).map_err(refused)?;
         let number = DeviceNumber::from_raw(stat.st_rdev);
         let (kind, mut about) = match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => (Kind::Folder, DeviceInfo::of_mount(&fd)),
-            FileType::RegularFile => (Kind::File, DeviceInfo::of_mount(&fd)),
-            FileType::BlockDevice => (Kind::Device, DeviceInfo::of_device(number)),
+            FileType::Directory => (TargetKind::Folder, DeviceInfo::of_mount(&fd)),
+            FileType::RegularFile => (TargetKind::File, DeviceInfo::of_mount(&fd)),
+            FileType::BlockDevice => (TargetKind::Device, DeviceInfo::of_device(number)),
             _ => {
-                return Err(LabError::Unsuitable(facts_wording::not_a_target(path.display())));
+                return Err(TargetError::Unsuitable(facts_wording::not_a_target(path.display())));
             }
         };
         about.add_resolution(path, &resolve(path));
         let capacity_bytes = match kind {
-            Kind::File => stat.st_size.cast_unsigned(),
-            Kind::Folder => statvfs(path).map_or(0, |of| of.f_blocks.saturating_mul(of.f_frsize)),
+            TargetKind::File => stat.st_size.cast_unsigned(),
+            TargetKind::Folder => statvfs(path).map_or(0, |of| of.f_blocks.saturating_mul(of.f_frsize)),
             _ => BlockDevice::by_number(number).and_then(|device| device.bytes()).unwrap_or(0),
         };
         let identity = about.identity(path.display().to_string(), kind, "none", capacity_bytes, 512);
@@ -192,15 +192,15 @@ impl FactsDrive {
 
     /// At every drive of this machine.
     pub fn at_all() -> Self {
-        Self::without_path(Examined::All, Kind::Device, facts_wording::ALL_DRIVES.to_owned())
+        Self::without_path(Examined::All, TargetKind::Device, facts_wording::ALL_DRIVES.to_owned())
     }
 
     /// At drives of another machine, of which these facts are known.
     pub fn known(name: String, facts: Facts) -> Self {
-        Self::without_path(Examined::Known(Box::new(facts)), Kind::File, name)
+        Self::without_path(Examined::Known(Box::new(facts)), TargetKind::File, name)
     }
 
-    fn without_path(at: Examined, kind: Kind, name: String) -> Self {
+    fn without_path(at: Examined, kind: TargetKind, name: String) -> Self {
         Self::new(at, DeviceInfo::default().identity(name, kind, "none", 0, 512))
     }
 
@@ -223,20 +223,20 @@ impl Drive for FactsDrive {
         1
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         // A lane tells the time. It holds nothing that an I/O could be for.
         Ok(nop::lanes(&self.geometry(), self.clock, &HealthSource::default(), need))
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         match (probe, &self.at) {
             (Probe::Facts, Examined::All) => Ok(ProbeResult::Facts(Box::new(all_drives()?))),
             (Probe::Facts, Examined::Path(fd, path, kind)) => {
-                Ok(collect(fd, (*kind != Kind::Device).then_some(path.as_path())))
+                Ok(collect(fd, (*kind != TargetKind::Device).then_some(path.as_path())))
             }
             (Probe::Facts, Examined::Known(facts)) => Ok(ProbeResult::Facts(facts.clone())),
             (Probe::Feasibility, Examined::Path(fd, path, kind)) => {
-                Ok(probe_feasibility(fd, (*kind == Kind::Folder).then_some(path.as_path())))
+                Ok(probe_feasibility(fd, (*kind == TargetKind::Folder).then_some(path.as_path())))
             }
             _ => Ok(ProbeResult::Unknown(facts_wording::FACTS_ONLY.to_owned())),
         }

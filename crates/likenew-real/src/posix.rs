@@ -6,8 +6,8 @@ use std::thread::{Builder, JoinHandle};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use likenew_core::io::{Completion, Io, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 
 use crate::buffers::Buffers;
@@ -47,7 +47,7 @@ impl<M: Medium> PosixLane<M> {
         health: HealthSource,
         depth: u32,
         length_max: u32,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         Ok(Self {
             workers: Workers::start(depth, depth, medium, clock, None)?,
             buffers: Buffers::map(depth, length_max)?,
@@ -91,7 +91,7 @@ impl<M: Medium> Target for PosixLane<M> {
     }
 
     #[allow(unsafe_code, reason = "buffers go to the workers by address")]
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         let sent = self.clock.now();
         for io in batch {
             self.flights.leave(io)?;
@@ -102,7 +102,7 @@ impl<M: Medium> Target for PosixLane<M> {
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         if !self.sharp {
             sharpen_timers();
             self.sharp = true;
@@ -174,7 +174,7 @@ impl Workers {
         medium: &Arc<M>,
         clock: Monotonic,
         eventfd: Option<&Arc<OwnedFd>>,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         let (jobs, inbox) = bounded(depth as usize);
         let (outbox, completions) = bounded(depth as usize);
         let mut workers = Self { jobs: Some(jobs), completions, threads: Vec::new() };
@@ -192,7 +192,7 @@ impl Workers {
                 Err(source) => {
                     // Each holds the medium, which is tidied up when the last one lets it go. They have nothing to do yet.
                     let _all_have_ended = workers.end(clock, clock.now() + LAST_WAIT);
-                    return Err(LabError::system(action::start_threads(threads))(source));
+                    return Err(TargetError::system(action::start_threads(threads))(source));
                 }
             }
         }

@@ -12,16 +12,16 @@ use std::time::Duration;
 
 use crossbeam_channel::{Sender, bounded};
 use likenew_core::findings::{DriveFacts, DriveReading, Layer, Reading, Role};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, amount};
 use rustix::fs::{Mode, OFlags};
 
 use crate::block::{BlockDevice, DeviceNumber, parse_stat};
 use crate::clock::Monotonic;
 use crate::identify::HealthSource;
-use crate::lab_error::not_possible;
 use crate::mounts::{Mount, Store, swaps};
 use crate::standards::clean;
+use crate::target_error::not_possible;
 use crate::wording::{action, record as wording};
 
 /// How often mounts, sizes and stacks are read again. Chosen: they seldom change, and reading them costs more
@@ -87,7 +87,7 @@ impl Sampler {
     ///
     /// # Errors
     /// The system does not list its block devices.
-    pub fn read(&mut self) -> Result<Reading, LabError> {
+    pub fn read(&mut self) -> Result<Reading, TargetError> {
         let now = self.now();
         self.find_devices(now)?;
         let mut drives = Vec::with_capacity(self.devices.len());
@@ -106,15 +106,15 @@ impl Sampler {
     /// folder on it.
     ///
     /// # Errors
-    /// `LabError::Unsuitable`: there is no such drive, or the named file is on none.
-    pub fn find(&self, text: &str) -> Result<String, LabError> {
+    /// `TargetError::Unsuitable`: there is no such drive, or the named file is on none.
+    pub fn find(&self, text: &str) -> Result<String, TargetError> {
         if !text.contains('/') && !text.starts_with('.') && self.sys.join("class/block").join(text).exists() {
             return Ok(text.to_owned());
         }
         let path = Path::new(text);
         let unknown = |error: std::io::Error| {
             let names: Vec<String> = self.names().unwrap_or_default();
-            LabError::Unsuitable(wording::no_such_drive(text, &error, &names))
+            TargetError::Unsuitable(wording::no_such_drive(text, &error, &names))
         };
         fs::metadata(path).map_err(unknown)?;
         let device = match DeviceNumber::at(path) {
@@ -126,13 +126,13 @@ impl Sampler {
                 Mount::containing(open).and_then(|mount| mount.block_device())
             }
         };
-        device.map(|device| device.name()).ok_or_else(|| LabError::Unsuitable(wording::not_counted(text)))
+        device.map(|device| device.name()).ok_or_else(|| TargetError::Unsuitable(wording::not_counted(text)))
     }
 
-    fn names(&self) -> Result<Vec<String>, LabError> {
+    fn names(&self) -> Result<Vec<String>, TargetError> {
         let folder = self.sys.join("block");
         let list =
-            fs::read_dir(&folder).map_err(LabError::system(action::list_devices_in(folder.display())))?;
+            fs::read_dir(&folder).map_err(TargetError::system(action::list_devices_in(folder.display())))?;
         let mut names: Vec<String> =
             list.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
@@ -140,7 +140,7 @@ impl Sampler {
     }
 
     /// Follows devices that come and go, and reads their facts when that is due.
-    fn find_devices(&mut self, now: Nanos) -> Result<(), LabError> {
+    fn find_devices(&mut self, now: Nanos) -> Result<(), TargetError> {
         let with_instance = |name: String| {
             let instance = instance(&self.sys.join("block").join(&name));
             (name, instance)
@@ -515,10 +515,10 @@ mod tests {
         let sampler = Sampler::at_root(tree.0.path(), false);
         assert_eq!(sampler.find("sda").unwrap(), "sda");
         assert!(sampler.find("sdz").unwrap_err().to_string().contains("known are sda"));
-        let lab_error = sampler.find("/proc").unwrap_err();
+        let target_error = sampler.find("/proc").unwrap_err();
         assert!(
-            matches!(&lab_error, LabError::Unsuitable(text) if text.contains("no visible block device")),
-            "{lab_error}"
+            matches!(&target_error, TargetError::Unsuitable(text) if text.contains("no visible block device")),
+            "{target_error}"
         );
     }
 

@@ -13,7 +13,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rand::seq::SliceRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
@@ -24,8 +24,8 @@ use rustix::io::Errno;
 use self::content::{Compressor, HEAD, PIECE, is_file};
 pub use self::content::{Group, Shares};
 use crate::clock::Monotonic;
-use crate::lab_error::{not_possible, not_possible_io};
 use crate::scratch::is_scratch;
+use crate::target_error::{not_possible, not_possible_io};
 use crate::wording::{action, target as wording};
 
 /// What to scan, and for how long.
@@ -111,7 +111,7 @@ pub enum ScanError {
     /// The user asked to stop.
     Interrupted,
     /// The named folder cannot be scanned.
-    LabError(LabError),
+    TargetError(TargetError),
 }
 
 /// No group gets fewer pieces than this, as far as the sample allows, so that something can be said of each.
@@ -128,7 +128,7 @@ pub fn scan(
     watch: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Scan, ScanError> {
     let tops = request.folders.iter().map(|folder| top(folder)).collect::<Result<Vec<_>, _>>();
-    let tops = tops.map_err(ScanError::LabError)?;
+    let tops = tops.map_err(ScanError::TargetError)?;
     let clock = Monotonic::start();
     let pieces = (request.sample_bytes / PIECE as u64).max(1);
     let mut walk = Walk::new(request, 2 * usize::try_from(pieces).unwrap_or(usize::MAX / 2));
@@ -156,16 +156,16 @@ pub fn scan(
 }
 
 /// The folder that was meant, and the number of its device.
-fn top(folder: &Path) -> Result<(PathBuf, u64), LabError> {
+fn top(folder: &Path) -> Result<(PathBuf, u64), TargetError> {
     let path =
         std::fs::canonicalize(folder).map_err(|error| not_possible_io(action::SEARCH, folder, error))?;
     let refused = |errno| match errno {
-        Errno::NOTDIR => LabError::Unsuitable(wording::not_a_folder_of_files(folder.display())),
+        Errno::NOTDIR => TargetError::Unsuitable(wording::not_a_folder_of_files(folder.display())),
         errno => not_possible(action::SEARCH, folder, errno),
     };
     let (fd, stat) = content::open(&path, OFlags::DIRECTORY).map_err(refused)?;
     if is_pseudo(fstatfs(&fd).map_err(refused)?.f_type) {
-        return Err(LabError::Unsuitable(wording::virtual_file_system(folder.display())));
+        return Err(TargetError::Unsuitable(wording::virtual_file_system(folder.display())));
     }
     Ok((path, stat.st_dev))
 }

@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, FlockOperation, IFlags, Mode, OFlags, Stat, flock, fstat, fsync,
@@ -20,7 +20,7 @@ use crate::clock::{Monotonic, wall_date};
 pub use crate::folder_times::DIRECTORY;
 use crate::folder_times::FolderTimes;
 use crate::hold::lock_patiently;
-use crate::lab_error::{io_error, not_possible};
+use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, target as wording};
 
 /// The scratch directory of one folder, ours alone while this value lives. Dropping it removes it.
@@ -66,7 +66,7 @@ impl Scratch {
     /// # Errors
     /// Refusals, each with what to do: a run before this one has left files there, another run is using it,
     /// something else has that name, or the folder cannot be written.
-    pub fn create(folder: &Path) -> Result<Self, LabError> {
+    pub fn create(folder: &Path) -> Result<Self, TargetError> {
         // Some file systems make a file durable but not the files beside it: without its marker, it would be
         // unclear whose these are.
         Self::create_durably(folder, |marker, directory| fsync(marker).and_then(|()| fsync(directory)))
@@ -75,7 +75,7 @@ impl Scratch {
     fn create_durably(
         folder: &Path,
         make_durable: impl FnOnce(&OwnedFd, &OwnedFd) -> rustix::io::Result<()>,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
         let times = FolderTimes::watch(&folder_fd);
@@ -94,7 +94,7 @@ impl Scratch {
         });
         let marker = match marker {
             Ok(marker) => marker,
-            Err(lab_error) => {
+            Err(target_error) => {
                 // It is as empty as it was made, or else this does nothing.
                 let undone = match unlinkat(&directory, MARKER, AtFlags::empty()) {
                     Ok(()) | Err(Errno::NOENT) => unlinkat(&folder_fd, DIRECTORY, AtFlags::REMOVEDIR),
@@ -106,7 +106,7 @@ impl Scratch {
                         .push(UnremovedScratch { path, reason: errno.to_string() }),
                 }
                 times.map(FolderTimes::restore);
-                return Err(lab_error);
+                return Err(target_error);
             }
         };
         let inner = Arc::new(ScratchDirectory {
@@ -131,7 +131,7 @@ impl Scratch {
     ///
     /// # Errors
     /// There is one of that number already, or the system refuses.
-    pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), LabError> {
+    pub fn create_file(&self, number: u32) -> Result<(std::fs::File, PathBuf), TargetError> {
         let path = self.inner.path.join(file_name(number));
         let fd = self
             .create_fd(number, OFlags::empty())
@@ -143,7 +143,7 @@ impl Scratch {
     ///
     /// # Errors
     /// Something could not be removed.
-    pub fn remove(self) -> Result<RemovalReport, LabError> {
+    pub fn remove(self) -> Result<RemovalReport, TargetError> {
         self.inner.remove()
     }
 
@@ -183,7 +183,7 @@ impl Drop for Scratch {
         let reason = match self.inner.remove() {
             Ok(RemovalReport { foreign, .. }) if foreign.is_empty() => return,
             Ok(RemovalReport { foreign, .. }) => wording::foreign_files(&foreign),
-            Err(lab_error) => lab_error.to_string(),
+            Err(target_error) => target_error.to_string(),
         };
         lock(&UNREMOVED_DIRECTORIES).push(UnremovedScratch { path: self.inner.path.clone(), reason });
     }
@@ -191,13 +191,13 @@ impl Drop for Scratch {
 
 /// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such
 /// as `std::process::exit`. Lanes that are still open continue with files that no longer have a name.
-pub fn remove_all() -> Vec<Result<RemovalReport, LabError>> {
+pub fn remove_all() -> Vec<Result<RemovalReport, TargetError>> {
     let all = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
     all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
 impl ScratchDirectory {
-    fn remove(&self) -> Result<RemovalReport, LabError> {
+    fn remove(&self) -> Result<RemovalReport, TargetError> {
         let mut marker = lock(&self.marker);
         if marker.is_none() {
             return Ok(RemovalReport::default());
@@ -219,15 +219,15 @@ fn write_in_place(directory: &OwnedFd) {
     }
 }
 
-fn refuse_existing(folder: &Path) -> LabError {
+fn refuse_existing(folder: &Path) -> TargetError {
     match Leftover::find(folder) {
-        Err(lab_error) => lab_error,
+        Err(target_error) => target_error,
         Ok(Some(leftover)) => leftover.refusal(),
-        Ok(None) => LabError::Refused(wording::run_just_ended(folder.display())),
+        Ok(None) => TargetError::Refused(wording::run_just_ended(folder.display())),
     }
 }
 
-fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError> {
+fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let marker = openat(directory, MARKER, flags, Mode::RUSR | Mode::WUSR)
         .map_err(|errno| not_possible(action::CREATE_MARKER_IN, path, errno))?;
@@ -243,7 +243,7 @@ fn lock_new_marker(directory: &OwnedFd, path: &Path) -> Result<OwnedFd, LabError
     // Had a removal of leftovers taken it for one before it was locked, it would have no name any more.
     let stat = fstat(&marker).map_err(io_error(action::look_at(path.join(MARKER).display())))?;
     if stat.st_nlink == 0 {
-        return Err(LabError::Refused(wording::removed_meanwhile(path.display())));
+        return Err(TargetError::Refused(wording::removed_meanwhile(path.display())));
     }
     Ok(marker)
 }
@@ -278,7 +278,7 @@ pub(crate) fn remove_ours(
     folder: &OwnedFd,
     directory: &OwnedFd,
     path: &Path,
-) -> Result<RemovalReport, LabError> {
+) -> Result<RemovalReport, TargetError> {
     let here = || path.display();
     let listing = list(directory).map_err(io_error(action::list(here())))?;
     let mut removed = RemovalReport { foreign: listing.foreign, ..RemovalReport::default() };
@@ -399,7 +399,7 @@ pub(crate) fn is_scratch(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == DIRECTORY) && folder.join(MARKER).exists()
 }
 
-pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, LabError> {
+pub(crate) fn open_folder(folder: &Path) -> Result<OwnedFd, TargetError> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     openat(CWD, folder, flags, Mode::empty())
         .map_err(|errno| not_possible(action::OPEN_FOLDER, folder, errno))
@@ -432,7 +432,7 @@ impl Leftover {
     /// # Errors
     /// A refusal when there is something of that name that is not ours to remove: a live run's, or no scratch
     /// directory at all.
-    pub fn find(folder: &Path) -> Result<Option<Self>, LabError> {
+    pub fn find(folder: &Path) -> Result<Option<Self>, TargetError> {
         Ok(Self::open(folder)?.map(|open| open.leftover))
     }
 
@@ -442,7 +442,7 @@ impl Leftover {
     ///
     /// # Errors
     /// Another run holds it by now, or something could not be removed.
-    pub fn remove(self) -> Result<RemovalReport, LabError> {
+    pub fn remove(self) -> Result<RemovalReport, TargetError> {
         let Some(open) = Self::open(&self.folder)? else { return Ok(RemovalReport::default()) };
         if open.locked.is_none() {
             // Should a run be about to put its marker there, it is not empty any more, and stays.
@@ -459,12 +459,12 @@ impl Leftover {
     }
 
     /// Why nothing can be measured in the folder while this is there.
-    pub(crate) fn refusal(&self) -> LabError {
+    pub(crate) fn refusal(&self) -> TargetError {
         let Self { path, files, bytes, started, .. } = self;
-        LabError::Refused(wording::leftover(path, started.as_deref(), *files, *bytes))
+        TargetError::Refused(wording::leftover(path, started.as_deref(), *files, *bytes))
     }
 
-    fn open(folder: &Path) -> Result<Option<LockedLeftover>, LabError> {
+    fn open(folder: &Path) -> Result<Option<LockedLeftover>, TargetError> {
         let path = folder.join(DIRECTORY);
         let folder_fd = open_folder(folder)?;
         let stat = match statat(&folder_fd, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW) {
@@ -492,7 +492,7 @@ impl Leftover {
             Ok(()) => {}
             Err(Errno::WOULDBLOCK) => {
                 let process = line_after(&text, PROCESS);
-                return Err(LabError::Refused(wording::busy(process.as_deref(), folder)));
+                return Err(TargetError::Refused(wording::busy(process.as_deref(), folder)));
             }
             Err(errno) => return Err(io_error(action::lock(path.join(MARKER).display()))(errno)),
         }
@@ -531,7 +531,7 @@ fn is_empty(directory: &OwnedFd) -> rustix::io::Result<bool> {
     Ok(true)
 }
 
-fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), LabError> {
+fn open_marker(directory: &OwnedFd, path: &Path) -> Result<(OwnedFd, String), TargetError> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let marker = match openat(directory, MARKER, flags, Mode::empty()) {
         Err(Errno::NOENT | Errno::LOOP) => return Err(not_ours(path, wording::NO_MARKER)),
@@ -571,8 +571,8 @@ fn line_after(text: &str, key: &str) -> Option<String> {
     Some(line.chars().filter(|c| !c.is_control()).take(40).collect())
 }
 
-fn not_ours(path: &Path, what: &str) -> LabError {
-    LabError::Refused(wording::in_the_way(path.display(), what))
+fn not_ours(path: &Path, what: &str) -> TargetError {
+    TargetError::Refused(wording::in_the_way(path.display(), what))
 }
 
 #[cfg(test)]
@@ -583,17 +583,17 @@ mod tests {
     fn what_cannot_be_made_durable_is_taken_back_or_reported() {
         let folder = tempfile::tempdir().unwrap();
         let is_empty = || std::fs::read_dir(folder.path()).unwrap().next().is_none();
-        let lab_error =
+        let target_error =
             Scratch::create_durably(folder.path(), |_, _| Err(Errno::IO)).unwrap_err().to_string();
-        assert!(lab_error.contains("durable") && is_empty(), "{lab_error}");
+        assert!(target_error.contains("durable") && is_empty(), "{target_error}");
         // Another program takes its place in the meantime, with files that we must not remove.
         let foreign = folder.path().join(DIRECTORY).join(MARKER);
-        let lab_error = Scratch::create_durably(folder.path(), |_, _| {
+        let target_error = Scratch::create_durably(folder.path(), |_, _| {
             std::fs::remove_file(&foreign).unwrap();
             std::fs::create_dir(&foreign).unwrap();
             Err(Errno::IO)
         });
-        assert!(lab_error.is_err());
+        assert!(target_error.is_err());
         let left = unremoved_directories();
         assert!(left.iter().any(|left| left.path == folder.path().join(DIRECTORY)), "{left:?}");
     }

@@ -3,11 +3,11 @@
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{Io, Outcome};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::workload::Access;
 use rustix::fs::{Mode, OFlags, fdatasync, fstat, ioctl_blksszget};
 
@@ -17,9 +17,9 @@ use crate::consent::Consent;
 use crate::engine::{Carrier, Engine, RealDrive};
 use crate::identify::{DeviceInfo, resolve};
 use crate::in_use::Claims;
-use crate::lab_error::{io_error, not_possible};
 use crate::medium::{DirectIo, Medium, Spot, drop_cached, geometry, perform_at, set_direct};
 use crate::mounts::mounted_at;
+use crate::target_error::{io_error, not_possible};
 use crate::trim::{MountedDevice, device_extents, device_path, disk_claims, mount_path, stack};
 use crate::wording::{action, target as wording, trim as trim_wording};
 
@@ -47,21 +47,21 @@ impl Medium for SingleFile {
         perform_at(Spot { fd: self.fd.as_fd(), offset: io.offset }, io, buffer)
     }
 
-    fn probe(&self, probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, LabError> {
+    fn probe(&self, probe: &Probe, _clock: &Monotonic) -> Result<ProbeResult, TargetError> {
         Ok(probe_open(&self.fd, probe))
     }
 
-    fn prepare_access(&self, access: Access) -> Result<(), LabError> {
+    fn prepare_access(&self, access: Access) -> Result<(), TargetError> {
         set_direct(&self.fd, self.direct && access == Access::Direct)
             .map_err(io_error(action::CHANGE_DIRECT_IO))
     }
 
-    fn make_cold(&self) -> Result<(), LabError> {
+    fn make_cold(&self) -> Result<(), TargetError> {
         // A file that may be written is held against other programs.
         if self.geometry.writable {
             return drop_cached(&self.fd);
         }
-        Err(LabError::Unsuitable(wording::CACHE_LEFT_ALONE.into()))
+        Err(TargetError::Unsuitable(wording::CACHE_LEFT_ALONE.into()))
     }
 
     fn sole_descriptor(&self) -> Option<BorrowedFd<'_>> {
@@ -78,7 +78,7 @@ pub(crate) fn open_device(
     path: &Path,
     consent: Option<Consent>,
     engine: Engine,
-) -> Result<RealDrive<SingleFile>, LabError> {
+) -> Result<RealDrive<SingleFile>, TargetError> {
     let (fd, claims) = match consent.map(Consent::into_parts) {
         Some((_, fd, claims)) => (fd, Some(claims)),
         None => {
@@ -94,7 +94,7 @@ pub(crate) fn open_device(
     let bytes = capacity(&fd, path)?;
     let whole = bytes - bytes % u64::from(block);
     if whole == 0 {
-        return Err(LabError::Unsuitable(wording::no_medium(path.display())));
+        return Err(TargetError::Unsuitable(wording::no_medium(path.display())));
     }
     let mut info = DeviceInfo::of_device(number);
     info.add_resolution(path, &resolve(path));
@@ -106,7 +106,7 @@ pub(crate) fn open_device(
     let trims = claims.is_some() && discards.is_some_and(|bytes| bytes != "0");
     let geometry = Geometry { trims, ..geometry(whole, block, claims.is_some()) };
     let medium = SingleFile { fd, _claims: claims, geometry, direct: true };
-    Ok(RealDrive::new(path, Kind::Device, medium, carrier, info))
+    Ok(RealDrive::new(path, TargetKind::Device, medium, carrier, info))
 }
 
 /// Opens a regular file: for reading, as it is the user's own; with a consent for writing as well. Its length stays
@@ -118,7 +118,7 @@ pub(crate) fn open_file(
     path: &Path,
     consent: Option<Consent>,
     engine: Engine,
-) -> Result<RealDrive<SingleFile>, LabError> {
+) -> Result<RealDrive<SingleFile>, TargetError> {
     let (fd, direct, claims) = match consent.map(Consent::into_parts) {
         Some((_, fd, claims)) => {
             let direct = DirectIo::from_fd(&fd).map_err(io_error(action::look_at(path.display())))?;
@@ -139,7 +139,7 @@ pub(crate) fn open_file(
     let bytes = stat.st_size.cast_unsigned();
     let whole = bytes - bytes % u64::from(direct.block);
     if whole == 0 {
-        return Err(LabError::Unsuitable(wording::file_too_short(path.display(), bytes, direct.block)));
+        return Err(TargetError::Unsuitable(wording::file_too_short(path.display(), bytes, direct.block)));
     }
     let mut info = DeviceInfo::of_mount(&fd);
     info.add_resolution(path, &resolve(path));
@@ -150,7 +150,7 @@ pub(crate) fn open_file(
     let geometry = geometry(whole, direct.block, claims.is_some());
     let direct = direct.flags.contains(OFlags::DIRECT);
     let medium = SingleFile { fd, _claims: claims, geometry, direct };
-    Ok(RealDrive::new(path, Kind::File, medium, carrier, info))
+    Ok(RealDrive::new(path, TargetKind::File, medium, carrier, info))
 }
 
 // What is found out about an open file or device that is not written to, otherwise than by timing I/O.

@@ -3,11 +3,11 @@
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{StatVfsMountFlags, fstatvfs, statvfs};
 use rustix::io::Errno;
 
-use crate::lab_error::{io_error, not_possible};
+use crate::target_error::{io_error, not_possible};
 use crate::wording::{action, target as wording};
 
 /// The reserve is this share of a file system, one part in …
@@ -40,7 +40,7 @@ impl Space {
     ///
     /// # Errors
     /// The system's error.
-    pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, LabError> {
+    pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, TargetError> {
         let of = fstatvfs(fd).map_err(io_error(action::ask_free_space(path.display())))?;
         let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
         let is_read_only = of.f_flag.contains(StatVfsMountFlags::RDONLY);
@@ -64,12 +64,12 @@ impl Space {
     ///
     /// # Errors
     /// A refusal with what to do: its file system is mounted read-only, or no more than the reserve is free.
-    pub fn writable_bytes(&self, path: &Path) -> Result<u64, LabError> {
+    pub fn writable_bytes(&self, path: &Path) -> Result<u64, TargetError> {
         if self.is_read_only {
             return Err(not_possible(action::WRITE_TO, path, Errno::ROFS));
         }
         if self.usable_bytes == 0 {
-            return Err(LabError::Refused(wording::no_space(path, self.free_bytes, self.reserve_bytes)));
+            return Err(TargetError::Refused(wording::no_space(path, self.free_bytes, self.reserve_bytes)));
         }
         Ok(self.usable_bytes)
     }
@@ -78,12 +78,12 @@ impl Space {
     ///
     /// # Errors
     /// A refusal with the numbers and what to do.
-    pub fn check(&self, bytes: u64, path: &Path) -> Result<(), LabError> {
+    pub fn check(&self, bytes: u64, path: &Path) -> Result<(), TargetError> {
         if bytes <= self.usable_bytes && !self.is_read_only {
             return Ok(());
         }
         self.writable_bytes(path)?;
-        Err(LabError::Refused(wording::does_not_fit(
+        Err(TargetError::Refused(wording::does_not_fit(
             path,
             bytes,
             self.free_bytes,

@@ -19,9 +19,9 @@ use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::Path;
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::io::Op;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::TraceSink;
 use likenew_core::units::Nanos;
 
@@ -34,8 +34,8 @@ use self::pairing::Pairing;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::clock::{Monotonic, machine_ns};
 use crate::identify::DeviceInfo;
-use crate::lab_error::not_possible_io;
 use crate::mounts::{Mount, btrfs_devices};
+use crate::target_error::not_possible_io;
 use crate::wording::{action, record as wording};
 
 /// Reads a page by formats, for fuzzers; whether all of it made sense.
@@ -96,16 +96,16 @@ impl Recording {
     ///
     /// # Errors
     /// No rights, no tracing in this kernel, or it says its formats in a way that is not understood.
-    pub fn start(drives: Vec<RecordedDrive>, buffer_bytes: Option<u64>) -> Result<Self, LabError> {
+    pub fn start(drives: Vec<RecordedDrive>, buffer_bytes: Option<u64>) -> Result<Self, TargetError> {
         assert!(!drives.is_empty(), "a recording has a drive");
         let root = TracefsRoot::find()?;
         let leftovers = Instance::remove_leftovers(&root);
         let instance = Instance::create(root)?;
-        let unknown = |error: String| LabError::Unsuitable(wording::format_unsupported(&error));
+        let unknown = |error: String| TargetError::Unsuitable(wording::format_unsupported(&error));
         let formats = Step::EVENTS
             .iter()
             .map(|(name, step)| Ok((*step, *name, instance.read(&format!("events/block/{name}/format"))?)));
-        let decoder = Decoder::new(&formats.collect::<Result<Vec<_>, LabError>>()?).map_err(unknown)?;
+        let decoder = Decoder::new(&formats.collect::<Result<Vec<_>, TargetError>>()?).map_err(unknown)?;
         let layout = PageLayout::parse(&instance.read("events/header_page")?).map_err(unknown)?;
 
         let cpus = instance.open_pipes()?;
@@ -155,7 +155,7 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel's buffers cannot be read, or a sink does not take any more.
-    pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
+    pub fn turn(&mut self, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
         while self.read_once()? {
             self.hand_on(false, sinks)?;
         }
@@ -166,7 +166,7 @@ impl Recording {
     ///
     /// # Errors
     /// The kernel does not say what it lost.
-    pub fn counts(&self) -> Result<RecordingCounts, LabError> {
+    pub fn counts(&self) -> Result<RecordingCounts, TargetError> {
         let mut events_lost = 0;
         for cpu in &self.cpus {
             events_lost += lost_records(&self.instance.read(&format!("per_cpu/cpu{cpu}/stats"))?);
@@ -182,7 +182,7 @@ impl Recording {
     ///
     /// # Errors
     /// As [`Recording::turn`].
-    pub fn finish(mut self, sinks: &mut [impl TraceSink]) -> Result<RecordingCounts, LabError> {
+    pub fn finish(mut self, sinks: &mut [impl TraceSink]) -> Result<RecordingCounts, TargetError> {
         for (name, step) in Step::EVENTS {
             if matches!(step, Step::Insert | Step::Issue) {
                 self.instance.set(&format!("events/block/{name}/enable"), "0")?;
@@ -205,14 +205,14 @@ impl Recording {
         self.counts()
     }
 
-    fn read_once(&mut self) -> Result<bool, LabError> {
+    fn read_once(&mut self) -> Result<bool, TargetError> {
         let now = machine_ns();
         let Self { processors, instance, applications, .. } = self;
         let more = processors.read(&mut instance.pipes(), now, applications);
         more.map_err(|error| in_tracefs(action::READ_TRACE_BUFFERS, error))
     }
 
-    fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), LabError> {
+    fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
         let Self { processors, drives, pairing, applications, .. } = self;
         let mut failed = Ok(());
         let mut put = |pairing: &mut Pairing, now| {
@@ -227,7 +227,7 @@ impl Recording {
             put(pairing, event.at);
         });
         put(pairing, until);
-        failed.map_err(LabError::system(action::WRITE_TRACE))
+        failed.map_err(TargetError::system(action::WRITE_TRACE))
     }
 }
 
@@ -243,7 +243,7 @@ fn take(pairing: &mut Pairing, drives: &[RecordedDrive], event: &BlockEvent) {
     }
 }
 
-fn set_up(instance: &Instance, drives: &[RecordedDrive], buffer_bytes: u64) -> Result<(), LabError> {
+fn set_up(instance: &Instance, drives: &[RecordedDrive], buffer_bytes: u64) -> Result<(), TargetError> {
     instance.set("tracing_on", "0")?;
     instance.set("trace_clock", "mono")?;
     // The names of all threads, kept at every switch between them, are not needed: records have names of their own. A
@@ -348,7 +348,7 @@ impl RecordedDrive {
     ///
     /// # Errors
     /// There is none, or its I/Os cannot be seen; the text says why.
-    pub fn drives_of(target: &Path) -> Result<Vec<Self>, LabError> {
+    pub fn drives_of(target: &Path) -> Result<Vec<Self>, TargetError> {
         let (kind, devices) = devices(target)?;
         let mut leaves = Vec::new();
         for device in &devices {
@@ -390,19 +390,19 @@ impl RecordedDrive {
     fn describe(
         leaf: &BlockDevice,
         target: &Path,
-        kind: Kind,
+        kind: TargetKind,
         above: Option<String>,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         let (name, disk) = (leaf.name(), leaf.disk());
         let number = |device: &BlockDevice, attribute: &str| {
             let text = device.attribute(attribute);
             text.and_then(|text| text.parse::<u64>().ok())
-                .ok_or_else(|| LabError::Unsuitable(wording::attribute_unknown(attribute, &device.name())))
+                .ok_or_else(|| TargetError::Unsuitable(wording::attribute_unknown(attribute, &device.name())))
         };
         if !disk.folder().join("mq").exists() {
             return Err(no_drive(target, &wording::invisible_to_tracing(&disk.name())));
         }
-        let at = disk.number().ok_or_else(|| LabError::Unsuitable(wording::no_device_number(&name)))?;
+        let at = disk.number().ok_or_else(|| TargetError::Unsuitable(wording::no_device_number(&name)))?;
         let sectors = number(leaf, "size")?;
         let first_sector = if leaf.is_partition() { number(leaf, "start")? } else { 0 };
         let mut about = DeviceInfo::of_device(leaf.number().unwrap_or(at));
@@ -424,18 +424,18 @@ impl RecordedDrive {
 }
 
 /// The devices that a target names, or those of its file system.
-fn devices(target: &Path) -> Result<(Kind, Vec<BlockDevice>), LabError> {
+fn devices(target: &Path) -> Result<(TargetKind, Vec<BlockDevice>), TargetError> {
     let metadata = fs::metadata(target).map_err(|error| not_possible_io(action::LOOK_AT, target, error))?;
     if metadata.file_type().is_block_device() {
         let device = DeviceNumber::at(target).and_then(BlockDevice::by_number);
         let device = device.ok_or_else(|| no_drive(target, wording::NOT_LISTED))?;
-        return Ok((Kind::Device, vec![device]));
+        return Ok((TargetKind::Device, vec![device]));
     }
     if !metadata.is_dir() && !metadata.is_file() {
         return Err(no_drive(target, wording::NEITHER_DEVICE_NOR_FOLDER));
     }
-    let kind = if metadata.is_dir() { Kind::Folder } else { Kind::File };
-    let file = fs::File::open(target).map_err(LabError::system(action::open_path(target.display())))?;
+    let kind = if metadata.is_dir() { TargetKind::Folder } else { TargetKind::File };
+    let file = fs::File::open(target).map_err(TargetError::system(action::open_path(target.display())))?;
     let mount = Mount::containing(file).ok_or_else(|| no_drive(target, wording::MOUNT_UNKNOWN))?;
     let device = mount.block_device();
     let device = device.ok_or_else(|| no_drive(target, &wording::no_visible_device(&mount.kind)))?;
@@ -459,8 +459,8 @@ fn descend(device: &BlockDevice, leaves: &mut Vec<BlockDevice>, layer: u32) {
     }
 }
 
-fn no_drive(target: &Path, reason: &str) -> LabError {
-    LabError::Unsuitable(wording::no_drive(target.display(), reason))
+fn no_drive(target: &Path, reason: &str) -> TargetError {
+    TargetError::Unsuitable(wording::no_drive(target.display(), reason))
 }
 
 #[cfg(test)]
@@ -479,7 +479,7 @@ mod tests {
     }
 
     fn drive(first_sector: u64, sectors: Option<u64>) -> RecordedDrive {
-        let identity = DeviceInfo::default().identity(String::new(), Kind::Device, "", 0, 512);
+        let identity = DeviceInfo::default().identity(String::new(), TargetKind::Device, "", 0, 512);
         RecordedDrive { name: "sda1".into(), identity, device: 8 << 20, first_sector, sectors }
     }
 

@@ -12,8 +12,8 @@ use io_uring::types::{self, SubmitArgs, Timespec};
 use io_uring::{Builder, EnterFlags, IoUring, cqueue, opcode, squeue};
 use likenew_core::instrument::AddedLatency;
 use likenew_core::io::{Completion, Durability, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::{Geometry, Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::event::{EventfdFlags, eventfd};
 
@@ -94,10 +94,10 @@ impl<M: Medium> UringLane<M> {
         health: HealthSource,
         depth: u32,
         length_max: u32,
-    ) -> Result<Self, LabError> {
+    ) -> Result<Self, TargetError> {
         let buffers = Buffers::map(depth, length_max)?;
         // Two more entries, for the eventfd and the periodic timeout.
-        let ring = Ring::open(depth + 2).map_err(LabError::system(action::SET_UP_IO_URING))?;
+        let ring = Ring::open(depth + 2).map_err(TargetError::system(action::SET_UP_IO_URING))?;
         let submitter = ring.uring.submitter();
         // Registered buffers are not looked up and pinned for every I/O. A refusal (the limit of locked memory,
         // mostly) only costs speed.
@@ -125,7 +125,7 @@ impl<M: Medium> UringLane<M> {
     }
 
     #[inline]
-    fn enable(&mut self) -> Result<(), LabError> {
+    fn enable(&mut self) -> Result<(), TargetError> {
         if !self.enabled {
             self.ring.enable().map_err(ring_failed)?;
             sharpen_timers();
@@ -136,13 +136,13 @@ impl<M: Medium> UringLane<M> {
 
     /// Hands an I/O to the workers; the first one starts them.
     #[cold]
-    fn hand_over(&mut self, io: &Io) -> Result<(), LabError> {
+    fn hand_over(&mut self, io: &Io) -> Result<(), TargetError> {
         if self.worker_pool.is_none() {
             match self.start_worker_pool() {
                 Ok(worker_pool) => self.worker_pool = Some(worker_pool),
-                Err(lab_error) => {
+                Err(target_error) => {
                     self.flights.free(io.slot);
-                    return Err(lab_error);
+                    return Err(target_error);
                 }
             }
         }
@@ -153,7 +153,7 @@ impl<M: Medium> UringLane<M> {
         Ok(())
     }
 
-    fn start_worker_pool(&mut self) -> Result<WorkerPool, LabError> {
+    fn start_worker_pool(&mut self) -> Result<WorkerPool, TargetError> {
         let eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)
             .map_err(|errno| ring_failed(errno.into()))?;
         let eventfd = Arc::new(eventfd);
@@ -163,7 +163,7 @@ impl<M: Medium> UringLane<M> {
         Ok(WorkerPool { workers, eventfd })
     }
 
-    fn wait_for_completion(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait_for_completion(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         self.enable()?;
         if self.ring.unsent() == 0 && self.reap(done)? {
             return Ok(());
@@ -204,7 +204,7 @@ impl<M: Medium> UringLane<M> {
 
     /// Takes every completion that is there, and says whether there was any.
     #[inline]
-    fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, LabError> {
+    fn reap(&mut self, done: &mut Vec<Completion>) -> Result<bool, TargetError> {
         let Self { ring, flights, medium, clock, pulse, clock_read, .. } = self;
         let entries = ring.completions();
         if entries.is_empty() {
@@ -230,7 +230,7 @@ impl<M: Medium> UringLane<M> {
             // No drive says that: the kernel does, where an I/O needs a thread that it may not start.
             if result == -libc::ECANCELED {
                 let source = io::Error::from_raw_os_error(libc::ECANCELED);
-                return Err(LabError::system(action::start_ring_thread())(source));
+                return Err(TargetError::system(action::start_ring_thread())(source));
             }
             medium.on_end(&io, outcome);
             refused |= matches!(outcome, Outcome::Error(_));
@@ -252,7 +252,7 @@ impl<M: Medium> UringLane<M> {
         done: &mut Vec<Completion>,
         first: usize,
         is_signalled: bool,
-    ) -> Result<(), LabError> {
+    ) -> Result<(), TargetError> {
         if is_signalled {
             let worker_pool = self.worker_pool.as_ref().expect("only clerks ring the bell");
             // Silenced before the completions are taken, so that none of them is missed.
@@ -307,8 +307,8 @@ fn listen(ring: &mut Ring, eventfd: &OwnedFd) {
 }
 
 #[cold]
-fn ring_failed(source: io::Error) -> LabError {
-    LabError::system(action::CONTINUE_IO_URING)(source)
+fn ring_failed(source: io::Error) -> TargetError {
+    TargetError::system(action::CONTINUE_IO_URING)(source)
 }
 
 /// An I/O in the kernel's words.
@@ -354,7 +354,7 @@ impl<M: Medium> Target for UringLane<M> {
         self.buffers.slot_mut(slot)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         self.enable()?;
         let sent = self.clock.now();
         self.clock_read = sent;
@@ -376,7 +376,7 @@ impl<M: Medium> Target for UringLane<M> {
         Ok(sent)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let waited = self.wait_for_completion(until, done);
         if waited.is_err() {
             // This thread is the one that can wait for what is in flight; the lane may be dropped by another.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use likenew_core::units::amount;
 
 /// Every reason, as a sentence that says what to do.

@@ -1,7 +1,7 @@
 //! Documents for tests, as the procedures write them.
 
 use likenew_core::counters::FlashCounters;
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{
     Action, Answer, Axis, Findings, Lead, Line, Loss, Mark, Overview, OverviewTable, Row, Series, Shape,
 };
@@ -289,7 +289,7 @@ fn document(procedure: &str, name: &str, state: &str, findings: Findings) -> Doc
     );
     let target = Identity {
         name: name.into(),
-        kind: Kind::Simulated,
+        kind: TargetKind::Simulated,
         model: Some("Intel X25-M 80 GB".into()),
         engine: "simulation".into(),
         capacity_bytes: 80_026_361_856,

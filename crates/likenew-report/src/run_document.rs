@@ -1,6 +1,6 @@
 //! The document of a run, from its evidence.
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
 use likenew_core::io::Op;
@@ -33,7 +33,7 @@ fn add_facts(identity: &mut Identity, observations: &[Observation]) {
         _ => None,
     });
     let Some([drive]) = facts.map(|facts| &facts.drives[..]) else { return };
-    if identity.kind == Kind::Simulated {
+    if identity.kind == TargetKind::Simulated {
         return;
     }
     let firmware = drive.identity.firmware.value().cloned();
@@ -43,7 +43,7 @@ fn add_facts(identity: &mut Identity, observations: &[Observation]) {
         .identity
         .capacity_bytes
         .get()
-        .filter(|_| identity.kind != Kind::Device)
+        .filter(|_| identity.kind != TargetKind::Device)
         .map(|capacity_bytes| Size(capacity_bytes).to_string());
     for (name, value) in [("drive capacity", capacity), ("firmware", firmware), ("link", drive.link.words())]
     {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use likenew_core::counters::FlashCounters;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, Estimate, Loss, Standing};
 use likenew_core::instrument::AddedLatency;
 use likenew_core::quantity::{Factor, Share, Size, range, with_range};
@@ -290,11 +290,11 @@ pub(crate) fn run_details(document: &Document, started_at: Option<&str>) -> Vec<
 fn target(document: &Document) -> String {
     let target = &document.target;
     let kind = match target.kind {
-        Kind::Folder => "free space of a folder",
-        Kind::File => "file",
-        Kind::Device => "block device",
-        Kind::Simulated => "simulated drive",
-        Kind::Nop => "no drive at all",
+        TargetKind::Folder => "free space of a folder",
+        TargetKind::File => "file",
+        TargetKind::Device => "block device",
+        TargetKind::Simulated => "simulated drive",
+        TargetKind::Nop => "no drive at all",
     };
     let what = match &target.model {
         Some(model) => format!("{model}, {kind}"),

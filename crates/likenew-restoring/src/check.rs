@@ -12,7 +12,7 @@ mod wording;
 
 use std::cell::OnceCell;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::{Facts, FactsDelta};
 use likenew_core::findings::Findings;
 use likenew_core::probe::{Probe, ProbeResult};
@@ -261,7 +261,8 @@ impl<'a> DiagnosedCheck<'a> {
     /// Whether rated speeds are those that the user named.
     fn has_given_speeds(&self) -> bool {
         let is_rated = |of: &ReferenceOption| of.origin == Origin::Advertised;
-        self.results.evidence.identity.kind != Kind::Simulated && self.options.references.iter().any(is_rated)
+        self.results.evidence.identity.kind != TargetKind::Simulated
+            && self.options.references.iter().any(is_rated)
     }
 
     fn answers<'b>(&'b self, case: &'b Case<'_>) -> Answers<'b> {

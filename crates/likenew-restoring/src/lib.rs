@@ -14,7 +14,7 @@ pub mod verify;
 
 #[cfg(test)]
 mod fixtures {
-    use likenew_core::drive::{Identity, Kind};
+    use likenew_core::drive::{Identity, TargetKind};
     use likenew_core::procedure::{Evidence, Plan};
     use likenew_core::target::{Clock, Geometry};
 
@@ -31,7 +31,7 @@ mod fixtures {
         };
         let identity = Identity {
             name: "made up".into(),
-            kind: Kind::Simulated,
+            kind: TargetKind::Simulated,
             model: None,
             engine: "none".into(),
             capacity_bytes: 1 << 30,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::Facts;
 use likenew_core::findings::{Findings, Loss, Row, Series, Standing};
 use likenew_core::fix::Feasibility;
@@ -45,7 +45,7 @@ fn site_elsewhere(facts: &Facts) -> Site<'_> {
     let system = facts.file_system.as_ref();
     Site {
         target: system.map_or("FOLDER", |system| &system.point),
-        kind: Kind::Folder,
+        kind: TargetKind::Folder,
         trims: false,
         writable: true,
         free_bytes: system.and_then(|system| system.free_bytes.get()),
@@ -59,7 +59,7 @@ fn site_elsewhere(facts: &Facts) -> Site<'_> {
 pub(crate) fn free_space(evidence: &Evidence, free: Option<Region>) -> Option<Range<u64>> {
     let geometry = &evidence.geometry;
     let whole = geometry.capacity / MIB * MIB;
-    if evidence.identity.kind == Kind::Folder {
+    if evidence.identity.kind == TargetKind::Folder {
         return Some(0..whole);
     }
     let free = free?.resolve(geometry.capacity, geometry.block).ok()?;
@@ -90,7 +90,7 @@ pub(crate) fn likenew(procedure: &str, evidence: &Evidence, flags: &str) -> Stri
 /// What writing all of a target loses: a folder's free space and a simulated drive hold nothing of the owner's.
 pub(crate) fn loss_of_writing(evidence: &Evidence) -> Loss {
     match evidence.identity.kind {
-        Kind::Folder | Kind::Simulated => Loss::Nothing,
+        TargetKind::Folder | TargetKind::Simulated => Loss::Nothing,
         _ => Loss::Everything,
     }
 }

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use likenew_core::io::{DataClass, Durability, Io, Op, Sample, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Arrival, InterArrival, Mix, Size, Stream, Workload};
 use rand::{Rng, RngExt as _, SeedableRng as _};
@@ -25,8 +25,8 @@ pub(crate) trait IoSource {
     /// Something that may leave at `now`, as a number for [`IoSource::issue`]; none when everything that may has left.
     ///
     /// # Errors
-    /// The lab failed.
-    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, LabError>;
+    /// The target cannot be measured any further.
+    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, TargetError>;
 
     /// Adds the I/O that [`IoSource::ready`] has just named to the batch that it leaves with. It is made there: a processor that
     /// has just stored its fields waits before it can copy them.
@@ -79,7 +79,7 @@ impl IoSource for Streams {
     }
 
     #[inline]
-    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, LabError> {
+    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, TargetError> {
         while self.at < self.issuers.len() {
             if self.issuers[self.at].ready(now) {
                 return Ok(Some(self.at));

@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use likenew_core::busy::BusyTime;
 use likenew_core::damage::Damage;
 use likenew_core::io::{Completion, DataClass, Io, Op, Outcome, Sample, Slot};
-use likenew_core::lab_error::{Hang, LabError};
 use likenew_core::segment::{Recorder, Stop};
 use likenew_core::target::{Clock, Target};
+use likenew_core::target_error::{Hang, TargetError};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 
@@ -54,20 +54,20 @@ pub(crate) fn run_lane<C: IoSource>(
     recorder.begin(share.workload, started_at);
     let source = source(&*target, started_at);
     let mut lane = LaneLoop::new(target, share, source, started_at);
-    let lab_error = lane.run(recorder, halt).err();
+    let target_error = lane.run(recorder, halt).err();
     let (stop, now, damage) = (lane.stop.unwrap_or(Stop::Reached), lane.now, lane.damage);
     recorder.busy(lane.busy.total());
-    if lab_error.is_some() || stop != Stop::Reached {
+    if target_error.is_some() || stop != Stop::Reached {
         halt.store(true, Ordering::Relaxed);
     }
     recorder.end(now);
-    (LaneEnd { stop, lab_error, damage }, lane.source)
+    (LaneEnd { stop, target_error, damage }, lane.source)
 }
 
 /// Why a lane ended, and the damage it found where stamps were to be checked.
 pub(crate) struct LaneEnd {
     pub(crate) stop: Stop,
-    pub(crate) lab_error: Option<LabError>,
+    pub(crate) target_error: Option<TargetError>,
     pub(crate) damage: Option<Damage>,
 }
 
@@ -158,7 +158,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         }
     }
 
-    fn run(&mut self, recorder: &mut dyn Recorder, halt: &AtomicBool) -> Result<(), LabError> {
+    fn run(&mut self, recorder: &mut dyn Recorder, halt: &AtomicBool) -> Result<(), TargetError> {
         loop {
             self.issue()?;
             let idle = self.free.len() == self.flights.len();
@@ -182,7 +182,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
     /// Fails when something is in flight and nothing has ended for too long. Otherwise a drive that hangs
     /// would be waited for without end, whatever the limits of the workload, and even after a request to
     /// stop.
-    fn limit_silence(&mut self) -> Result<(), LabError> {
+    fn limit_silence(&mut self) -> Result<(), TargetError> {
         if self.pulse == Nanos::NEVER || self.free.len() == self.flights.len() {
             return Ok(());
         }
@@ -198,12 +198,12 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
         let mut waiting: Vec<Sample> = waiting.map(|slot| self.flights[slot].sample).collect();
         waiting.sort_by_key(|sample| (sample.sent, sample.offset));
         let ios = waiting.iter().map(|sample| (sample.op, sample.offset, sample.length)).collect();
-        Err(LabError::Hung(Hang { target: String::new(), silent, ios }))
+        Err(TargetError::Hung(Hang { target: String::new(), silent, ios }))
     }
 
     /// Makes everything durable at the end, if the workload came to its end and asks for that.
     #[cold]
-    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), LabError> {
+    fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), TargetError> {
         let asked = self.flushes && self.stop.is_none();
         let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
         let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
@@ -213,7 +213,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             let now = self.target.now();
             let silent = now.since(sent);
             if silent >= SILENCE_MAX && self.pulse != Nanos::NEVER {
-                return Err(LabError::Hung(Hang {
+                return Err(TargetError::Hung(Hang {
                     target: String::new(),
                     silent,
                     ios: vec![(Op::Flush, 0, 0)],
@@ -233,7 +233,7 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
     }
 
     /// Hands over everything that is due.
-    fn issue(&mut self) -> Result<(), LabError> {
+    fn issue(&mut self) -> Result<(), TargetError> {
         if self.source.is_timed() {
             self.now = self.target.now();
         }

@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use address_map::{AddressMap, Preparation, Spot};
 use ledger::{Ledger, Ticket};
 use likenew_core::io::{DataClass, Io, Op, Sample, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::segment::{Recorder, ReplayRecord};
 use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::{ReplaySpec, ReplayTiming, TraceIo, TraceSource};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -131,9 +131,9 @@ impl Recording {
     }
 
     /// The next I/O of the recording that is replayed.
-    fn next(&mut self) -> Result<Option<usize>, LabError> {
+    fn next(&mut self) -> Result<Option<usize>, TargetError> {
         while !self.is_ended {
-            let Some(io) = self.source.next_io().map_err(LabError::Unsuitable)? else {
+            let Some(io) = self.source.next_io().map_err(TargetError::Unsuitable)? else {
                 self.is_ended = true;
                 break;
             };
@@ -200,7 +200,7 @@ impl IoSource for Recording {
         !self.pacer.is_fast()
     }
 
-    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, LabError> {
+    fn ready(&mut self, now: Nanos) -> Result<Option<usize>, TargetError> {
         if self.head.is_none() {
             self.head = self.next()?;
         }

@@ -6,14 +6,14 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::{Drive, Kind};
+use likenew_core::drive::{Drive, TargetKind};
 use likenew_core::io::{DataClass, Op};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{PastStep, history};
 use likenew_core::region::Region;
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::{Clock, Geometry};
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::{ReplaySpec, ReplayTiming};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
 
@@ -38,9 +38,9 @@ pub enum RestoreError {
     /// A workload could not be run again.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// The lab failed on the way.
+    /// The target went away on the way.
     #[error(transparent)]
-    LabError(#[from] LabError),
+    TargetError(#[from] TargetError),
     /// The drive answered with an error, or the user asked to stop.
     #[error(
         "restoring the drive to where the run had stopped ended with {0:?}; earlier measurements are kept"
@@ -59,7 +59,7 @@ pub enum RestoreStep {
 
 /// The steps back to that state.
 pub fn restore_plan(
-    kind: Kind,
+    kind: TargetKind,
     geometry: &Geometry,
     segments: &[Segment],
     observations: &[Observation],
@@ -71,7 +71,8 @@ pub fn restore_plan(
         };
         return history(segments, observations).map(to_step).collect();
     }
-    let rewrites = if kind == Kind::Folder { rewrites(geometry, segments, observations) } else { Vec::new() };
+    let rewrites =
+        if kind == TargetKind::Folder { rewrites(geometry, segments, observations) } else { Vec::new() };
     rewrites.into_iter().map(RestoreStep::Run).collect()
 }
 
@@ -128,9 +129,9 @@ fn rerun(
     traces: &mut TraceOpener<'_>,
     recorder: &mut dyn FnMut() -> Box<dyn Recorder + Send>,
 ) -> Result<bool, RestoreError> {
-    let RunResult { segment, lab_error } = run_with(drive, workload, traces, recorder)?;
-    if let Some(lab_error) = lab_error {
-        return Err(lab_error.into());
+    let RunResult { segment, target_error } = run_with(drive, workload, traces, recorder)?;
+    if let Some(target_error) = target_error {
+        return Err(target_error.into());
     }
     if segment.stop != Stop::Reached {
         return Err(RestoreError::Stopped(segment.stop));

@@ -9,10 +9,10 @@ use likenew_core::damage::Damage;
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
 use likenew_core::instrument::Calibration;
 use likenew_core::io::DataClass;
-use likenew_core::lab_error::LabError;
 use likenew_core::region::Region;
 use likenew_core::segment::{Recorder, Segment, SegmentRecorder, Stop};
 use likenew_core::target::{Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::ReplaySpec;
 use likenew_core::units::Nanos;
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
@@ -27,13 +27,13 @@ use super::wording;
 /// Makes one more recorder for every lane, beside the one that makes the segment.
 pub type RecorderMaker<'a> = dyn FnMut() -> Box<dyn Recorder + Send> + 'a;
 
-/// The result of a workload: its segment, and what ended it early, if the lab failed.
+/// The result of a workload: its segment, and why it ended early, if the target could not be measured to its end.
 #[derive(Debug)]
 pub struct RunResult {
     /// What was measured, up to the failure if there was one.
     pub segment: Segment,
-    /// The lab's failure.
-    pub lab_error: Option<LabError>,
+    /// Why it ended early.
+    pub target_error: Option<TargetError>,
 }
 
 /// Why a workload could not start.
@@ -44,7 +44,7 @@ pub enum RunError {
     Unfit(String),
     /// The drive could not be opened for it.
     #[error(transparent)]
-    LabError(#[from] LabError),
+    TargetError(#[from] TargetError),
     /// Its recording cannot be read, or is another one.
     #[error("{0}")]
     Recording(String),
@@ -104,10 +104,10 @@ pub fn run_with(
     };
     let mut ran = join(ends, workload);
     // A drive that hangs would not answer this, either.
-    let is_hung = matches!(ran.lab_error, Some(LabError::Hung(_)));
+    let is_hung = matches!(ran.target_error, Some(TargetError::Hung(_)));
     let health_after = if is_hung { Health::default() } else { lanes[0].health() };
     drop(lanes);
-    if let Some(LabError::Hung(hang)) = &mut ran.lab_error {
+    if let Some(TargetError::Hung(hang)) = &mut ran.target_error {
         hang.target = drive.identity().name;
     }
     ran.segment.health_before = health_before;
@@ -130,7 +130,7 @@ fn run_lanes(
     lanes: &mut [Lane<'_>],
     shares: &[LaneShare<'_>],
     extra: Vec<Box<dyn Recorder + Send>>,
-) -> Result<Vec<LaneResult>, LabError> {
+) -> Result<Vec<LaneResult>, TargetError> {
     let count = lanes.len();
     let halt = &AtomicBool::new(false);
     let one = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
@@ -159,7 +159,7 @@ fn run_lanes(
             })
             .collect();
         start.get_or_init(|| threads.is_ok().then(|| Barrier::new(count)));
-        let threads = threads.map_err(LabError::system(wording::start_threads(count)))?;
+        let threads = threads.map_err(TargetError::system(wording::start_threads(count)))?;
         let ends = threads.into_iter().map(|thread| thread.join().expect("a lane's thread ends by itself"));
         Ok(ends.map(|end| end.expect("all have started")).collect())
     })
@@ -168,21 +168,21 @@ fn run_lanes(
 /// The first reason that is more than being done or being halted by another lane is the reason of the whole.
 fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
     let mut stop = Stop::Reached;
-    let (mut lab_error, mut records) = (None, Vec::with_capacity(ends.len()));
+    let (mut target_error, mut records) = (None, Vec::with_capacity(ends.len()));
     let mut damage: Option<Damage> = None;
     for (recorder, end) in ends {
         match (stop, end.stop) {
             (Stop::Reached, other) | (Stop::Interrupted, other @ Stop::Failed { .. }) => stop = other,
             _ => {}
         }
-        lab_error = lab_error.or(end.lab_error);
+        target_error = target_error.or(end.target_error);
         records.push(recorder);
         if let Some(found) = end.damage {
             damage.get_or_insert_default().merge(found);
         }
     }
     let segment = Segment { damage, ..SegmentRecorder::join(records, workload, stop) };
-    RunResult { segment, lab_error }
+    RunResult { segment, target_error }
 }
 
 /// Distributes the copies of all streams, and the bounds, to the lanes.

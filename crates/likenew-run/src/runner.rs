@@ -1,11 +1,11 @@
 //! Asks a procedure what to run, runs it, and asks again until there is enough.
 
 use likenew_core::drive::{Drive, LaneRequirements};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Observation, Probe};
 use likenew_core::procedure::{Evidence, Procedure, Step};
 use likenew_core::segment::{Recorder, Segment, Stop};
 use likenew_core::target::Clock;
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::{ReplaySpec, TraceSource};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
@@ -49,13 +49,13 @@ pub trait Observer {
     fn on_end(&mut self, segment: &Segment) -> Result<(), String>;
 
     /// Called before a probe.
-    fn on_probe(&mut self, _look: &Probe) {}
+    fn on_probe(&mut self, _probe: &Probe) {}
 
     /// Called after a probe; its result is already part of the evidence.
     ///
     /// # Errors
     /// What was found could not be stored; the run ends.
-    fn on_probe_end(&mut self, _sight: &Observation) -> Result<(), String> {
+    fn on_probe_end(&mut self, _observation: &Observation) -> Result<(), String> {
         Ok(())
     }
 }
@@ -71,8 +71,8 @@ pub enum End {
     OverAnnounced,
     /// The drive answered with an error after which continuing is pointless.
     Failed(Stop),
-    /// The lab failed in the middle.
-    LabError(LabError),
+    /// The target cannot be measured any further.
+    TargetError(TargetError),
 }
 
 /// Why a run could not continue.
@@ -137,22 +137,22 @@ fn run_one(
     observer.on_begin(workload);
     let shared = std::cell::RefCell::new(&mut *observer);
     let mut trace = |replay_spec: &ReplaySpec| shared.borrow_mut().trace(replay_spec);
-    let RunResult { mut segment, lab_error } =
+    let RunResult { mut segment, target_error } =
         run_with(drive, workload, &mut trace, &mut || shared.borrow_mut().recorder())?;
     segment.after_interruption = std::mem::take(after_interruption);
     let stop = segment.stop;
     evidence.segments.push(segment);
     evidence.identity.accounting = drive.flash_counters();
     observer.on_end(evidence.segments.last().expect("one was just added")).map_err(RunnerError::Store)?;
-    Ok(match (lab_error, stop) {
-        (Some(lab_error), _) => Some(End::LabError(lab_error)),
+    Ok(match (target_error, stop) {
+        (Some(target_error), _) => Some(End::TargetError(target_error)),
         (None, Stop::Reached) => None,
         (None, Stop::Interrupted) => Some(End::Interrupted),
         (None, stop @ (Stop::Failed { .. } | Stop::JobFailed { .. })) => Some(End::Failed(stop)),
     })
 }
 
-/// Runs a probe and keeps its result; ends the run if the lab failed.
+/// Runs a probe and keeps its result; ends the run if the target cannot be asked any further.
 fn probe_once(
     drive: &mut dyn Drive,
     probe: Probe,
@@ -163,7 +163,7 @@ fn probe_once(
     observer.on_probe(&probe);
     let mut observation = match observation(drive, probe, evidence.segments.len()) {
         Ok(observation) => observation,
-        Err(lab_error) => return Ok(Some(End::LabError(lab_error))),
+        Err(target_error) => return Ok(Some(End::TargetError(target_error))),
     };
     observation.after_interruption = std::mem::take(after_interruption);
     evidence.identity.accounting = drive.flash_counters();
@@ -179,7 +179,7 @@ pub(crate) fn observation(
     drive: &mut dyn Drive,
     probe: Probe,
     after: usize,
-) -> Result<Observation, LabError> {
+) -> Result<Observation, TargetError> {
     let started_at = now(drive)?;
     let result = drive.probe(&probe)?;
     let ended_at = now(drive)?;
@@ -195,7 +195,7 @@ pub(crate) fn observation(
 }
 
 /// What the drive's clock reads, as only a lane knows.
-fn now(drive: &mut dyn Drive) -> Result<Nanos, LabError> {
+fn now(drive: &mut dyn Drive) -> Result<Nanos, TargetError> {
     let lanes = drive.lanes(&LaneRequirements { lanes: 1, depth: 0, length_max: 0 })?;
     Ok(lanes.first().expect("a drive opens the lanes it was asked for").now())
 }

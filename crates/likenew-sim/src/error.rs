@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use likenew_core::lab_error::system_reason;
 use likenew_core::quantity::Size;
+use likenew_core::target_error::system_reason;
 use likenew_core::units::BadUnit;
 
 use crate::wording::Domain;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::probe::{Layer as TrimLayer, TrimPath};
 
 use crate::catalog::{Entry, catalog, names_of};
@@ -295,7 +295,7 @@ fn make_drive(
     }
     let identity = Identity {
         name: spec.text.clone(),
-        kind: Kind::Simulated,
+        kind: TargetKind::Simulated,
         model: Some(model.model.clone()),
         engine: "simulation".into(),
         capacity_bytes: model.capacity_bytes,

@@ -8,9 +8,9 @@ use std::ops::Range;
 use likenew_core::counters::{Counters, FlashCounters};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::io::{Completion, Io, Op, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult, TrimPath};
 use likenew_core::target::{Clock, Geometry, Health, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Access;
 
@@ -189,13 +189,13 @@ impl Drive for SimDrive {
         1
     }
 
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         let name = &self.identity.name;
         if access == Access::Null {
-            return Err(LabError::Unsuitable(wording::null_access(name)));
+            return Err(TargetError::Unsuitable(wording::null_access(name)));
         }
         if access == Access::Buffered && self.geometry.carries_data {
-            return Err(LabError::Unsuitable(wording::buffered_data(name)));
+            return Err(TargetError::Unsuitable(wording::buffered_data(name)));
         }
         if access == Access::Buffered && self.cache.is_none() {
             self.cache = Some(PageCache::new(self.host_bytes, self.geometry.capacity));
@@ -232,9 +232,9 @@ impl Drive for SimDrive {
 
     /// Opens the single lane, at whatever depth is needed: I/Os beyond the command slots of the drive's link wait in
     /// the host.
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         if need.lanes != 1 {
-            return Err(LabError::Unsuitable(wording::several_lanes(&self.identity.name, need.lanes)));
+            return Err(TargetError::Unsuitable(wording::several_lanes(&self.identity.name, need.lanes)));
         }
         match &mut self.cache {
             None => self.device.announce_slots(need.depth),
@@ -251,7 +251,7 @@ impl Drive for SimDrive {
         Ok(vec![Box::new(lane)])
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         probing::probe(self, probe)
     }
 
@@ -289,7 +289,7 @@ impl Target for SimLane<'_> {
         room(&mut self.buffers[slot.index()], self.length_max)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         for io in batch {
             check(io, &self.drive.geometry);
             let in_flight = &mut self.in_flight[io.slot.index()];
@@ -310,7 +310,7 @@ impl Target for SimLane<'_> {
         Ok(self.drive.now)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let before = done.len();
         self.drive.wait(until, self.in_flight_count, done);
         for completion in &done[before..] {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 
 use super::wording::{advice, expected};
 

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use anyhow::Context as _;
 use likenew_core::findings::{Findings, Standing};
-use likenew_diagnosis::{EvidenceItem, Kind, by_name};
+use likenew_diagnosis::{CauseKind, EvidenceItem, by_name};
 use likenew_procedures::check::{
     Check, CheckMetrics, CheckOptions, IndicatorOption, Metric, Origin, ReferenceOption,
 };
@@ -171,7 +171,7 @@ impl Case {
         let model = spec.model(no_files)?;
         spec.explain(no_files)?;
         let truth = causes(&spec, &model);
-        let is_fault = |name: &&str| by_name(name).is_some_and(|cause| cause.kind != Kind::ByDesign);
+        let is_fault = |name: &&str| by_name(name).is_some_and(|cause| cause.kind != CauseKind::ByDesign);
         let expected = truth.iter().copied().filter(is_fault).collect();
         Ok(Self { target: target.to_owned(), seed, truth, expected, references: References::Simulated })
     }

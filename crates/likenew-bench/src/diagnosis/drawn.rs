@@ -5,7 +5,7 @@
 //! from the number of the case alone. How much a situation costs is measured, as the worst metric over that
 //! of the same drive with the same data without it, or when new if it has a situation whatever is drawn.
 
-use likenew_diagnosis::{Kind, by_name};
+use likenew_diagnosis::{CauseKind, by_name};
 use rand::seq::IndexedRandom as _;
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -249,7 +249,7 @@ fn reliability(all: &[LossyCase<'_>]) -> String {
 fn is_false_alarm(case: &Case, answer: &CaseResult) -> bool {
     let top = answer.causes.first();
     top.is_some_and(|top| {
-        let is_fault = by_name(top).is_some_and(|cause| cause.kind != Kind::ByDesign);
+        let is_fault = by_name(top).is_some_and(|cause| cause.kind != CauseKind::ByDesign);
         is_fault && !case.truth.contains(&top.as_str())
     })
 }

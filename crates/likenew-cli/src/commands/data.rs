@@ -120,7 +120,7 @@ pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<F
             to_option(found, &folders).map(Some)
         }
         Err(ScanError::Interrupted) => Ok(None),
-        Err(ScanError::LabError(lab_error)) => Err(lab_error.into()),
+        Err(ScanError::TargetError(target_error)) => Err(target_error.into()),
     }
 }
 

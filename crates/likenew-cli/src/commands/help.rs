@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use likenew_core::input::nearest;
-use likenew_diagnosis::{ALL, Kind, by_name};
+use likenew_diagnosis::{ALL, CauseKind, by_name};
 
 use super::Command;
 use crate::exit::{Exit, Failure, Result};
@@ -58,7 +58,7 @@ fn page(topic: &str) -> Option<String> {
 
 fn contents() -> String {
     let mut text = wording::overview(&super::grammar());
-    let kinds = [Kind::Drive, Kind::NotTheDrive, Kind::ByDesign];
+    let kinds = [CauseKind::Drive, CauseKind::NotTheDrive, CauseKind::ByDesign];
     for (kind, title) in kinds.into_iter().zip(wording::CAUSES) {
         text += &format!("\n{title}\n");
         for cause in ALL.iter().filter(|cause| cause.kind == kind) {

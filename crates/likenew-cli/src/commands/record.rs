@@ -12,9 +12,9 @@ use findings::findings;
 use indicatif::{ProgressBar, ProgressStyle};
 use likenew_core::findings::{Standing, standing};
 use likenew_core::instrument::Instrument;
-use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Plan;
 use likenew_core::target::Clock;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::{Nanos, exact_duration, exact_size, parse_duration, parse_size};
 use likenew_real::clock::wall_date;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
@@ -268,7 +268,7 @@ impl Meter {
     }
 
     /// Shows I/Os, speed since the last update, losses, and the size of the trace.
-    fn show(&mut self, now: Nanos, recording: &Recording, files: &[TraceFile]) -> Result<(), LabError> {
+    fn show(&mut self, now: Nanos, recording: &Recording, files: &[TraceFile]) -> Result<(), TargetError> {
         let span = now.since(self.last_draw);
         if span < METER_REFRESH || self.line.is_hidden() {
             return Ok(());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use likenew_archive::{Archive, ExportKey, Machine, Record};
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::procedure::Plan;
 use likenew_history::DriveRow;
 use likenew_procedures::all;
@@ -281,9 +281,9 @@ impl Export {
         let findings = findings.ok_or_else(|| Failure::Usage(wording::never_judged(self.run.display())))?;
         let evidence = record.evidence();
         let reads_met_data = match evidence.identity.kind {
-            Kind::Simulated => Spec::parse(&evidence.identity.name)?.filled_share() > 0.0,
+            TargetKind::Simulated => Spec::parse(&evidence.identity.name)?.filled_share() > 0.0,
             // What lies on a whole device is not known, and a new one is blank.
-            kind => kind != Kind::Device,
+            kind => kind != TargetKind::Device,
         };
         let started_at = &record.header.machine.started_at;
         let baseline = BaselineFile::new(&evidence, &findings, started_at, reads_met_data);

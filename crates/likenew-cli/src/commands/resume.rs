@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use likenew_archive::{Archive, Machine};
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::dry_run::DryRun;
 use likenew_core::procedure::Evidence;
 use likenew_procedures::all::from_plan;
@@ -135,8 +135,8 @@ impl Command for Resume {
 /// The path in the run itself: the one on its command line may have been relative to another folder.
 fn target(evidence: &Evidence) -> Result<&str> {
     match evidence.identity.kind {
-        Kind::Folder | Kind::File | Kind::Device => Ok(&evidence.identity.name),
-        Kind::Simulated | Kind::Nop => {
+        TargetKind::Folder | TargetKind::File | TargetKind::Device => Ok(&evidence.identity.name),
+        TargetKind::Simulated | TargetKind::Nop => {
             evidence.plan.target.as_deref().ok_or_else(|| Failure::Usage(wording::RUN_WITHOUT_DRIVE.into()))
         }
     }

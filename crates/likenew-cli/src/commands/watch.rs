@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use likenew_archive::{Archive, LiveWriter, Machine, Record, Run, read_live};
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::Role;
 use likenew_core::instrument::Instrument;
 use likenew_core::procedure::Plan;
@@ -407,7 +407,7 @@ fn identity(drives: &Drives, scope: &Scope) -> Identity {
         histories.iter().filter(|history| histories.len() == 1 || history.facts().role == Role::Drive);
     Identity {
         name,
-        kind: Kind::Device,
+        kind: TargetKind::Device,
         model,
         engine: "kernel counters".to_owned(),
         capacity_bytes: drives_alone.map(|history| history.facts().capacity_bytes).sum(),

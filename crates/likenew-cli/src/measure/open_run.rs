@@ -291,7 +291,7 @@ fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Ex
         }
         Err(error @ RestoreError::Otherwise { .. }) => Err(Failure::Refused(error.to_string())),
         Err(RestoreError::Run(error)) => Err(error.into()),
-        Err(RestoreError::LabError(lab_error)) => Err(lab_error.into()),
+        Err(RestoreError::TargetError(target_error)) => Err(target_error.into()),
         Err(error @ RestoreError::Stopped(_)) => Err(Failure::Other(error.into())),
     }
 }

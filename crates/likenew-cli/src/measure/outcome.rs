@@ -3,9 +3,9 @@
 use likenew_archive::Run;
 use likenew_core::drive::Drive;
 use likenew_core::dry_run::DryRun;
-use likenew_core::lab_error::{LabError, system_reason};
 use likenew_core::procedure::{Evidence, Procedure};
 use likenew_core::segment::Stop;
+use likenew_core::target_error::{TargetError, system_reason};
 use likenew_history::metrics::Attempt;
 use likenew_procedures::all::judge;
 use likenew_run::runner::{End, run_procedure};
@@ -67,7 +67,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let end = follow(&mut *drive, &*procedure, &mut evidence, outputs, (&dry_run, &pace), run_arguments);
     let typed = target.typed.clone();
     // Temporary files are deleted before the report, so that their space is free at once.
-    let hung = if matches!(end, Ok(End::LabError(LabError::Hung(_)))) {
+    let hung = if matches!(end, Ok(End::TargetError(TargetError::Hung(_)))) {
         Some((drive, target))
     } else {
         drop(drive);
@@ -101,7 +101,7 @@ fn exit_of(end: &End, found_problem: bool) -> Exit {
         End::Complete if found_problem => Exit::Problem,
         End::Complete => Exit::Fine,
         End::Interrupted => Exit::Interrupted,
-        End::Failed(_) | End::OverAnnounced | End::LabError(_) => Exit::Unfinished,
+        End::Failed(_) | End::OverAnnounced | End::TargetError(_) => Exit::Unfinished,
     }
 }
 
@@ -152,7 +152,7 @@ fn reason(end: &End) -> Option<String> {
             unreachable!("a run fails with an error")
         }
         End::OverAnnounced => Some(wording::OVER_ANNOUNCED.to_owned()),
-        End::LabError(lab_error) => Some(wording::ended_early(lab_error)),
+        End::TargetError(target_error) => Some(wording::ended_early(target_error)),
     }
 }
 

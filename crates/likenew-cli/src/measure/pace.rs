@@ -2,7 +2,7 @@
 //! target, else from a second of I/O.
 
 use likenew_archive::{Archive, Record};
-use likenew_core::drive::{Drive, Kind};
+use likenew_core::drive::{Drive, TargetKind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Evidence, Layout, Plan, Procedure};
@@ -63,7 +63,7 @@ impl Pace {
         evidence: &Evidence,
         dry_run: &DryRun,
     ) -> Result<Self> {
-        if !matches!(evidence.identity.kind, Kind::Folder | Kind::File | Kind::Device) {
+        if !matches!(evidence.identity.kind, TargetKind::Folder | TargetKind::File | TargetKind::Device) {
             return Ok(Self::default());
         }
         if let Some(elapsed) =
@@ -78,7 +78,7 @@ impl Pace {
         let mut kept = kept_records(request, evidence).map(|mut record| record.take_evidence().segments);
         let segments = kept.find(|segments| !segments.is_empty()).unwrap_or_default();
         let is_wanted = segments.is_empty() && !request.run_arguments.estimate;
-        let writes = is_wanted && evidence.identity.kind == Kind::Folder;
+        let writes = is_wanted && evidence.identity.kind == TargetKind::Folder;
         Ok(Self { segments, is_wanted, trial_bytes: if writes { 2 * TRIAL_BYTES } else { 0 }, elapsed: None })
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use likenew_archive::{AuditConsent, AuditEntry, AuditLog, AuditOutcome, AuditStep, AuditedDrive};
-use likenew_core::drive::{Drive, Identity, Kind, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, LaneRequirements, TargetKind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::Findings;
 use likenew_core::fix::Fix;
@@ -65,11 +65,11 @@ impl Offer {
 
 /// How much of one full write these bytes are, where they wear flash.
 fn wear_of(identity: &Identity, bytes: u64) -> Option<String> {
-    let is_folder = identity.kind == Kind::Folder;
+    let is_folder = identity.kind == TargetKind::Folder;
     let size = match identity.kind {
-        Kind::Folder => likenew_real::space::total_bytes(Path::new(&identity.name)),
-        Kind::File | Kind::Device => Some(identity.capacity_bytes),
-        Kind::Simulated | Kind::Nop => None,
+        TargetKind::Folder => likenew_real::space::total_bytes(Path::new(&identity.name)),
+        TargetKind::File | TargetKind::Device => Some(identity.capacity_bytes),
+        TargetKind::Simulated | TargetKind::Nop => None,
     };
     let size = size.filter(|size| *size > 0 && bytes > 0 && !identity.rotates())?;
     Some(wording::wear(bytes, size, is_folder))
@@ -95,9 +95,9 @@ fn rewriting_time(rewritten: u64) -> Nanos {
 /// The bytes and time of a run on a real drive, from its dry run. Writes to a simulated drive cost nothing.
 pub(super) fn announce_text(dry_run: &DryRun, evidence: &Evidence) -> Option<String> {
     let is_folder = match evidence.identity.kind {
-        Kind::Folder => true,
-        Kind::File | Kind::Device => false,
-        Kind::Simulated | Kind::Nop => return None,
+        TargetKind::Folder => true,
+        TargetKind::File | TargetKind::Device => false,
+        TargetKind::Simulated | TargetKind::Nop => return None,
     };
     let WriteEstimate { bytes, is_bounded, rewritten } =
         WriteEstimate::from_dry_run(dry_run, &evidence.identity.name);
@@ -307,11 +307,11 @@ mod tests {
             };
             wear_of(&identity, bytes)
         };
-        let device = of(Kind::Device, Vec::new(), 1 << 34);
+        let device = of(TargetKind::Device, Vec::new(), 1 << 34);
         assert_eq!(device.as_deref(), Some("Wear: 1.6% of one full write of the drive."));
         let (name, value) = Identity::ROTATES;
-        assert_eq!(of(Kind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
-        assert_eq!(of(Kind::Device, Vec::new(), 0), None);
-        assert_eq!(of(Kind::Simulated, Vec::new(), 1 << 34), None);
+        assert_eq!(of(TargetKind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
+        assert_eq!(of(TargetKind::Device, Vec::new(), 0), None);
+        assert_eq!(of(TargetKind::Simulated, Vec::new(), 1 << 34), None);
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use likenew_archive::AuditLog;
 use likenew_core::fix::{AddressRange, FixEnd, FixReport, RewriteSettings};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_real::consent::{Agreement, Consent};
 use likenew_real::device_store::DeviceStore;
 use likenew_real::drive_lock::check_disjoint;
@@ -53,7 +53,7 @@ impl DeviceRefresh {
         };
         let folder = journal.parent().filter(|_| journal.file_name().is_some());
         let folder = folder.ok_or_else(|| Failure::Usage(wording::journal_not_a_file(journal.display())))?;
-        fs::create_dir_all(folder).map_err(LabError::system(format!("make {}", folder.display())))?;
+        fs::create_dir_all(folder).map_err(TargetError::system(format!("make {}", folder.display())))?;
         check_disjoint(folder, path)?;
         Ok(Self { agreement, journal })
     }
@@ -67,7 +67,7 @@ impl DeviceRefresh {
     ///
     /// # Errors
     /// Why it cannot continue, and what to do; the journal stays.
-    pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), LabError> {
+    pub(crate) fn resume_and_report(&self, path: &Path) -> Result<(), TargetError> {
         if !self.journal.exists() {
             return Ok(());
         }
@@ -90,7 +90,7 @@ impl DeviceRefresh {
         consent: Consent,
         pieces: &[AddressRange],
         settings: RewriteSettings,
-    ) -> Result<FixReport, LabError> {
+    ) -> Result<FixReport, TargetError> {
         let mut store = DeviceStore::open(consent)?;
         let note = Note { pieces: pieces.to_vec() };
         let timer = RefCell::new(self.timer(path, settings));
@@ -106,7 +106,7 @@ impl DeviceRefresh {
         };
         let timed = TimedStore { store: &mut store, timer: &timer };
         let begun = RefreshSession::begin(timed, &self.place()?, &task);
-        run_session(begun.map_err(|error| LabError::Refused(error.to_string()))?, &timer)
+        run_session(begun.map_err(|error| TargetError::Refused(error.to_string()))?, &timer)
     }
 
     fn timer(&self, path: &Path, settings: RewriteSettings) -> WriteTimer {
@@ -114,10 +114,11 @@ impl DeviceRefresh {
         WriteTimer::start(settings.bytes_per_s_max).yield_drive(DriveTraffic::of_device(path), folder)
     }
 
-    fn place(&self) -> Result<JournalPaths, LabError> {
+    fn place(&self) -> Result<JournalPaths, TargetError> {
         let (folder, name) = (self.journal.parent(), self.journal.file_name());
         let (folder, name) = folder.zip(name).expect("a journal has a folder and a name");
-        let opened = Folder::open(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
+        let opened =
+            Folder::open(folder).map_err(TargetError::system(format!("open {}", folder.display())))?;
         let mut salvage = name.to_owned();
         salvage.push(".salvage");
         Ok(JournalPaths::new(opened, name, salvage))
@@ -129,11 +130,11 @@ impl DeviceRefresh {
         store: &mut DeviceStore,
         asked: Option<&Note>,
         timer: &RefCell<WriteTimer>,
-    ) -> Result<Option<FixReport>, LabError> {
+    ) -> Result<Option<FixReport>, TargetError> {
         let refused = |error: RefreshError| match error {
             // Without this error the user would not know that a run was interrupted.
-            RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
-            error => LabError::Refused(wording::device_cannot_go_on(error, &self.journal)),
+            RefreshError::NotOurs { .. } | RefreshError::InUse(_) => TargetError::Refused(error.to_string()),
+            error => TargetError::Refused(wording::device_cannot_go_on(error, &self.journal)),
         };
         let Some(interrupted) = find_interrupted_refresh(&self.place()?).map_err(refused)? else {
             return Ok(None);
@@ -164,12 +165,12 @@ impl DeviceRefresh {
 fn run_session(
     session: RefreshSession<TimedStore<'_, &mut DeviceStore>>,
     timer: &RefCell<WriteTimer>,
-) -> Result<FixReport, LabError> {
+) -> Result<FixReport, TargetError> {
     let stops = |progress: Progress| {
         timer.borrow().keep_pace(progress.written_bytes);
         interrupt::is_requested()
     };
-    let outcome = session.run(true, stops).map_err(|error| LabError::Refused(error.to_string()))?;
+    let outcome = session.run(true, stops).map_err(|error| TargetError::Refused(error.to_string()))?;
     report_salvage(&outcome);
     let mut timer = timer.borrow_mut();
     let (write_speeds, paused) = (std::mem::take(&mut timer.speeds), std::mem::take(&mut timer.paused));

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use likenew_core::drive::{BlockStore as _, LeaseState};
 use likenew_core::fix::{FixEnd, FixReport, REWRITE_GAIN_MIN, RewriteSettings};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
+use likenew_core::target_error::TargetError;
 use likenew_real::clock::{Boot, Monotonic};
 use likenew_real::drive_traffic::DriveTraffic;
 use likenew_real::file_store::FileStore;
@@ -102,7 +102,7 @@ fn place(folder: &Path) -> io::Result<(Folder, JournalPaths)> {
 ///
 /// # Errors
 /// Why it cannot continue, and what to do; the journal stays.
-pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
+pub(crate) fn resume_and_report(folder: &Path) -> Result<(), TargetError> {
     if let Some(ResumeReport { file, is_newer, .. }) = resume(folder, present_boot().as_ref())? {
         let file = file.display();
         crate::console::note(wording::completed(&file));
@@ -114,12 +114,12 @@ pub(crate) fn resume_and_report(folder: &Path) -> Result<(), LabError> {
 }
 
 /// Resumes with the file of an interrupted refresh, and returns which that was; `None` if there is none.
-fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, LabError> {
-    let (opened, place) = place(folder).map_err(LabError::system(format!("open {}", folder.display())))?;
-    let refused = |reason: String| LabError::Refused(wording::file_cannot_go_on(reason, &place.path()));
+fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, TargetError> {
+    let (opened, place) = place(folder).map_err(TargetError::system(format!("open {}", folder.display())))?;
+    let refused = |reason: String| TargetError::Refused(wording::file_cannot_go_on(reason, &place.path()));
     let text = |error: RefreshError| match error {
         // Without this error the user would not know that a run was interrupted here.
-        RefreshError::NotOurs { .. } | RefreshError::InUse(_) => LabError::Refused(error.to_string()),
+        RefreshError::NotOurs { .. } | RefreshError::InUse(_) => TargetError::Refused(error.to_string()),
         error => refused(error.to_string()),
     };
     let times = FolderTimes::watch(&opened);
@@ -128,12 +128,12 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
         serde_json::from_str(interrupted.note()).map_err(|error| refused(wording::foreign_note(error)))?;
     let path = folder.join(&note.path);
     let mut store = FileStore::take_from(&opened, folder, &note.path)
-        .map_err(|lab_error| refused(lab_error.to_string()))?;
+        .map_err(|target_error| refused(target_error.to_string()))?;
     if store.identity() != interrupted.identity() {
         return Err(refused(wording::another_file(path.display())));
     }
     let since = FileChanges::inspect(&store, &note, &interrupted, boot)
-        .map_err(|lab_error| refused(lab_error.to_string()))?;
+        .map_err(|target_error| refused(target_error.to_string()))?;
     let (identity, ranges) = (store.identity().to_owned(), store.ranges().to_vec());
     match interrupted.inspect(&mut store, StoreFacts::from(&*identity)).map_err(text)? {
         // It was interrupted when everything was done and durable.
@@ -159,7 +159,7 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, La
             match (outcome.end, outcome.journal) {
                 (End::Failed(error), Some(_)) => Err(text(error)),
                 (End::Failed(error), None) => {
-                    Err(LabError::Refused(wording::file_left_as_it_was(path.display(), error)))
+                    Err(TargetError::Refused(wording::file_left_as_it_was(path.display(), error)))
                 }
                 _ => Ok(Some(ResumeReport {
                     file: path,
@@ -190,8 +190,8 @@ impl FileChanges {
         note: &Note,
         interrupted: &InterruptedRefresh,
         boot: Option<&Boot>,
-    ) -> Result<Self, LabError> {
-        let system = LabError::system("read the journal");
+    ) -> Result<Self, TargetError> {
+        let system = TargetError::system("read the journal");
         let last = interrupted.resumed_in().and_then(|last| Ok((last, interrupted.saved_at()?)));
         let (last, saved_at) = last.map_err(system)?;
         // An unknown boot may be the current one.
@@ -335,9 +335,9 @@ impl From<RefreshError> for RefreshFailure {
     }
 }
 
-impl From<LabError> for RefreshFailure {
-    fn from(lab_error: LabError) -> Self {
-        Self { reason: lab_error.to_string(), is_the_drive: false }
+impl From<TargetError> for RefreshFailure {
+    fn from(target_error: TargetError) -> Self {
+        Self { reason: target_error.to_string(), is_the_drive: false }
     }
 }
 

@@ -2,7 +2,7 @@
 //! measurement is bad and on one where every measurement is good, what else would tell, and the fixes on five
 //! machines with real drives.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::{DriveDelta, Facts};
 use likenew_core::findings::{Action, Loss};
 use likenew_core::io::Op;
@@ -28,14 +28,14 @@ struct Machine {
     name: &'static str,
     about: &'static str,
     target: &'static str,
-    kind: Kind,
+    kind: TargetKind,
     facts: Facts,
 }
 
 fn machine(
     (name, about): (&'static str, &'static str),
     target: &'static str,
-    kind: Kind,
+    kind: TargetKind,
     facts: Value,
 ) -> Machine {
     Machine { name, about, target, kind, facts: serde_json::from_value(facts).unwrap() }
@@ -79,7 +79,7 @@ fn laptop() -> Machine {
         }],
         "files": { "extents_per_mib": known(16.0), "content_age_s_p90": known(40_000_000) },
     });
-    machine(("laptop", "ext4 on dm-crypt on NVMe, without a TRIM timer"), "/home", Kind::Folder, facts)
+    machine(("laptop", "ext4 on dm-crypt on NVMe, without a TRIM timer"), "/home", TargetKind::Folder, facts)
 }
 
 /// A SATA SSD in an enclosure at a USB 2 port.
@@ -112,7 +112,7 @@ fn enclosure() -> Machine {
     machine(
         ("enclosure", "exFAT on a SATA SSD behind USB 2; the user is not root"),
         "/media/my photos",
-        Kind::Folder,
+        TargetKind::Folder,
         facts,
     )
 }
@@ -137,7 +137,7 @@ fn disk() -> Machine {
             "database": { "shingled": known(true) },
         }],
     });
-    machine(("disk", "a hard disk, given as a device"), "/dev/sda", Kind::Device, facts)
+    machine(("disk", "a hard disk, given as a device"), "/dev/sda", TargetKind::Device, facts)
 }
 
 /// XFS on a RAID 5 that has lost a member and is being checked.
@@ -165,7 +165,7 @@ fn server() -> Machine {
         "drives": [member("sda"), member("sdb"), member("sdc")],
         "files": { "extents_per_mib": known(4.0), "content_age_s_p90": known(400_000) },
     });
-    machine(("server", "XFS on RAID 5 of SAS SSDs"), "/srv", Kind::Folder, facts)
+    machine(("server", "XFS on RAID 5 of SAS SSDs"), "/srv", TargetKind::Folder, facts)
 }
 
 /// A cloud machine's volume.
@@ -186,7 +186,7 @@ fn cloud() -> Machine {
             "identity": { "virtual_by": known("cloud provider") }, "cloud": { "volume": known("gp2") },
         }],
     });
-    machine(("cloud", "ext4 on a virtual disk"), "/var/lib/db", Kind::Folder, facts)
+    machine(("cloud", "ext4 on a virtual disk"), "/var/lib/db", TargetKind::Folder, facts)
 }
 
 /// Measurements that are all bad, or all good.

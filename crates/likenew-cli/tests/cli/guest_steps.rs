@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use likenew_core::fix::{ActionKind, ReadBackCounts};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_real::consent::{Agreement, Consent, Loss, UnusedSpace};
 use likenew_real::drive_lock::Locks;
 use likenew_real::erase::discard::{Samples, discard};
@@ -32,13 +32,13 @@ fn a_step() {
     let agreement = Agreement { id: variable("LIKENEW_ID"), destroy };
     let answer = match take(&step, Path::new(&device), &agreement) {
         Ok(answer) => answer,
-        Err(LabError::Refused(text)) => json!({ "refused": text }),
-        Err(lab_error) => json!({ "fault": lab_error.to_string() }),
+        Err(TargetError::Refused(text)) => json!({ "refused": text }),
+        Err(target_error) => json!({ "fault": target_error.to_string() }),
     };
     println!("\n{ANSWER}{answer}");
 }
 
-fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, LabError> {
+fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, TargetError> {
     Ok(match step {
         "discard" => {
             let consent = Consent::to_overwrite(device, agreement)?;
@@ -63,16 +63,18 @@ fn take(step: &str, device: &Path, agreement: &Agreement) -> Result<Value, LabEr
         }
         "lock" => {
             let lock = Locks::system().take(&[device])?;
-            let again = Locks::system().take(&[device]).err().map(|lab_error| lab_error.to_string());
+            let again = Locks::system().take(&[device]).err().map(|target_error| target_error.to_string());
             json!({ "drives": lock.drives(), "again": again })
         }
         "preconditions" => {
             let (name, found) = preconditions(device, ActionKind::NvmeFormat)?.remove(0);
-            let format =
-                require(device, &found, ActionKind::NvmeFormat).err().map(|lab_error| lab_error.to_string());
+            let format = require(device, &found, ActionKind::NvmeFormat)
+                .err()
+                .map(|target_error| target_error.to_string());
             let discard = preconditions(device, ActionKind::Discard)?.remove(0).1;
-            let discard =
-                require(device, &discard, ActionKind::Discard).err().map(|lab_error| lab_error.to_string());
+            let discard = require(device, &discard, ActionKind::Discard)
+                .err()
+                .map(|target_error| target_error.to_string());
             json!({ "name": name, "format": format, "discard": discard })
         }
         "unused" => {

@@ -10,7 +10,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "other I/O on the drive",
     summary: "something else uses the drive at the same time",
     manual: include_str!("background_io.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.0,
     explains: &[&[BackgroundIo, Stalls, RewrittenFaster, SlowRegions, SlowWhenAligned, Uneven], SLOW],
     evidence: &[
@@ -39,7 +39,9 @@ pub(super) static CAUSE: Cause = Cause {
         let text = "Find the programs that use the drive, stop them, and check again";
         let action = Action::new("find_other_io", text);
         // Programs can only be recorded on a real drive.
-        let site = case.site.filter(|site| !matches!(site.kind, drive::Kind::Simulated | drive::Kind::Nop));
+        let site = case
+            .site
+            .filter(|site| !matches!(site.kind, drive::TargetKind::Simulated | drive::TargetKind::Nop));
         let Some(site) = site else { return vec![action] };
         let target = shell_quote(site.target);
         let command = format!("sudo likenew record {target} --out /dev/shm/io.csv.zst --time 60s");

@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "compressing controller",
     summary: "the controller compresses data, and its rated speed is for data that compresses well",
     manual: include_str!("compression.md"),
-    kind: Kind::ByDesign,
+    kind: CauseKind::ByDesign,
     prior: -2.0,
     explains: &[SLOW_WRITES],
     evidence: &[
@@ -22,7 +22,7 @@ pub(super) static CAUSE: Cause = Cause {
         }),
     ],
     actions: |case| {
-        let folder = case.site.filter(|site| site.kind == drive::Kind::Folder);
+        let folder = case.site.filter(|site| site.kind == drive::TargetKind::Folder);
         let folder = folder.map(|site| shell_quote(site.target));
         let text = "See what speed your own files get; nothing needs repair";
         let command = folder.map(|folder| format!("likenew data --files {folder} {folder}"));

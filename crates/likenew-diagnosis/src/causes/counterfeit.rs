@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "data corruption",
     summary: "counterfeit or failing drive: it does not keep what is written to it",
     manual: include_str!("counterfeit.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     endangers: true,
     prior: -1.0,
     explains: &[&[WrongData, Errors]],
@@ -20,8 +20,9 @@ pub(super) static CAUSE: Cause = Cause {
     })],
     actions: |case| {
         let command = case.site.map(|site| format!("likenew verify {}", shell_quote(site.target)));
-        let is_kept =
-            case.site.is_some_and(|site| matches!(site.kind, drive::Kind::Folder | drive::Kind::Simulated));
+        let is_kept = case.site.is_some_and(|site| {
+            matches!(site.kind, drive::TargetKind::Folder | drive::TargetKind::Simulated)
+        });
         let loses = if is_kept { Loss::Nothing } else { Loss::Everything };
         vec![
             Action::new("return_drive", "Store nothing on it, and return it"),

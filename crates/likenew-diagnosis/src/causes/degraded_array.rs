@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "degraded or busy array",
     summary: "the array is degraded, rebuilding or being checked",
     manual: include_str!("degraded_array.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     endangers: true,
     prior: -2.0,
     explains: &[&[BackgroundIo, Stalls, SlowRegions, SlowWhenAligned, Uneven], SLOW],

@@ -21,7 +21,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "encryption",
     summary: "encryption is slower than the drive",
     manual: include_str!("encryption.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.0,
     explains: &[&[
         Below(Metric::SequentialRead),

@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "faulty firmware",
     summary: "this firmware version is known to be faulty",
     manual: include_str!("firmware.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     endangers: true,
     prior: -2.5,
     explains: &[&[NewDataFaster, Stalls, SlowRegions, Uneven, Errors], SLOW],

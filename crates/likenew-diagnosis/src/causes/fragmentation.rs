@@ -17,7 +17,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "fragmented files",
     summary: "files are fragmented, and each fragment costs a seek",
     manual: include_str!("fragmentation.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.0,
     explains: &[&[NewDataFaster, SlowRegions, Below(Metric::SequentialRead)], SLOW_WRITES],
     evidence: &[

@@ -14,7 +14,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "thermal throttling",
     summary: "the drive is too hot and throttles itself",
     manual: include_str!("heat.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     endangers: true,
     prior: -1.5,
     explains: &[&[SlowsUnderLoad, WriteCliff, Stalls, Uneven], SLOW],

@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "no host memory buffer",
     summary: "a drive without DRAM gets no host memory buffer (HMB) for its mapping table",
     manual: include_str!("host_memory.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.5,
     explains: &[&[SlowOverWideSpan, Below(Metric::RandomRead), Below(Metric::RandomReadQd32)]],
     evidence: &[

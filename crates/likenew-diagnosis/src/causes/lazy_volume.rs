@@ -14,7 +14,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "snapshot not loaded",
     summary: "each block is fetched from a snapshot when it is first read",
     manual: include_str!("lazy_volume.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.5,
     explains: &[&[RepeatReadFaster, SlowRegions, NewDataFaster, Uneven, RewrittenFaster], SLOW_READS],
     evidence: &[
@@ -33,7 +33,7 @@ pub(super) static CAUSE: Cause = Cause {
         }),
         fact("just_written", -8.0, 0.0, |case| {
             // In a folder what was just written is read anyway.
-            case.site.filter(|site| site.kind == drive::Kind::File)?;
+            case.site.filter(|site| site.kind == drive::TargetKind::File)?;
             let age_s = case.facts?.files.as_ref()?.inode_age_s_p50.get()?;
             let text = "What is read was written within the last hour, so it is in no snapshot.";
             only_if(age_s < JUST_WRITTEN_S, text)

@@ -10,7 +10,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "link errors",
     summary: "the link corrupts transfers, which have to be repeated",
     manual: include_str!("link_errors.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     endangers: true,
     prior: -2.0,
     explains: &[&[Stalls, SlowRegions, NewDataFaster, Uneven, Errors], SLOW],

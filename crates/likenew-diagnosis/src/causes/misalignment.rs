@@ -15,7 +15,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "misaligned partition",
     summary: "the partition is misaligned, so each 4K write touches two of the drive's blocks",
     manual: include_str!("misalignment.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -2.0,
     explains: &[&[
         SlowWhenAligned,

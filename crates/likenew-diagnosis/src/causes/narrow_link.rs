@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "slow link",
     summary: "the link runs slower than drive and port support",
     manual: include_str!("narrow_link.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.0,
     explains: &[&[
         Below(Metric::SequentialRead),

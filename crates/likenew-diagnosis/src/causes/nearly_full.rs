@@ -11,7 +11,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "nearly full",
     summary: "the drive is nearly full, so garbage collection has little free space to work with",
     manual: include_str!("nearly_full.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -2.0,
     explains: &[&[RewrittenFaster, WriteCliff, Stalls], SLOW_WRITES],
     evidence: &[

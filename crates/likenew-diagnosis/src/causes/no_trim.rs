@@ -14,7 +14,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "no TRIM",
     summary: "the drive receives no TRIM, so garbage collection keeps copying deleted data",
     manual: include_str!("no_trim.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     prior: -1.0,
     explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Stalls]],
     evidence: &[
@@ -86,8 +86,9 @@ fn is_sent(case: &Case<'_>) -> Option<bool> {
 
 fn statement(case: &Case<'_>) -> String {
     if case.ignores_trim() {
-        let is_full =
-            case.site.is_some_and(|site| site.kind == drive::Kind::Simulated && site.free_bytes.is_none());
+        let is_full = case
+            .site
+            .is_some_and(|site| site.kind == drive::TargetKind::Simulated && site.free_bytes.is_none());
         return if is_full {
             "no TRIM (this drive ignores it), so garbage collection copies data before every write".into()
         } else {
@@ -159,7 +160,7 @@ fn passthrough(facts: &Facts, layer: &Layer) -> Option<([String; 2], bool)> {
 
 /// Sends TRIM regularly, if it passes and nothing sends it yet.
 fn weekly_trim(case: &Case<'_>) -> Option<Action> {
-    let site = case.site.filter(|site| site.kind == drive::Kind::Folder)?;
+    let site = case.site.filter(|site| site.kind == drive::TargetKind::Folder)?;
     let trimming = &case.facts?.file_system.as_ref()?.trimming;
     let is_done = trimming.is_sent() == Some(true) || trimming.timer_enabled.get() == Some(true);
     (!is_done && site.possibility(ActionKind::Fstrim) == Possibility::Yes).then(enable_timer)

@@ -14,7 +14,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "old data slow to read",
     summary: "data written long ago takes several read retries",
     manual: include_str!("old_data.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     prior: -0.5,
     explains: &[&[NewDataFaster, SlowRegions], SLOW_READS],
     evidence: &[

@@ -8,7 +8,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "power saving",
     summary: "the drive or its link sleeps between I/Os and takes time to wake",
     manual: include_str!("power_saving.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -0.5,
     explains: &[&[SlowAfterIdle, Below(Metric::RandomRead), Below(Metric::RandomWrite)]],
     evidence: &[

@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "cached reads",
     summary: "a cache served these reads; they don't measure the drive",
     manual: include_str!("read_cache.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -0.5,
     explains: &[&[FasterThanLink, RepeatReadFaster, NewDataFaster, SlowOverWideSpan, SlowsUnderLoad, Uneven]],
     evidence: &[

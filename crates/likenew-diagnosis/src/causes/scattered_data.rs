@@ -21,7 +21,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "scattered data",
     summary: "data is scattered over all erase blocks, so garbage collection copies it before every write",
     manual: include_str!("scattered_data.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     prior: -1.5,
     explains: &[&[RewrittenFaster, WriteCliff], SLOW_WRITES, &[Below(Metric::SequentialRead), Stalls]],
     // Data that was written in small pieces lies on some dies more than on others, which slows down sequential reads and no random

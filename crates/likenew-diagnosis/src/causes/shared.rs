@@ -10,7 +10,7 @@ pub(super) use likenew_core::units::{Nanos, Number, digits};
 
 pub(super) use crate::Symptom::{self, *};
 pub(super) use crate::case::{BACKGROUND_SHARE_MAX, LINK_FULL};
-pub(super) use crate::causes::{Cause, Kind};
+pub(super) use crate::causes::{Cause, CauseKind};
 pub(super) use crate::evidence::{count, fact, measured};
 pub(super) use crate::steps::steps;
 pub(super) use crate::{Case, Hint, Indicator, Measured, Metric, Possibility};

@@ -15,7 +15,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "shingled disk (SMR)",
     summary: "the disk is shingled (SMR), so random writes end in rewriting whole zones",
     manual: include_str!("shingled.md"),
-    kind: Kind::ByDesign,
+    kind: CauseKind::ByDesign,
     prior: -2.0,
     explains: &[&[
         WriteCliff,

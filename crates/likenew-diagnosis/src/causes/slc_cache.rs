@@ -14,7 +14,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "SLC cache full",
     summary: "the SLC cache is full, so writes run at the speed of the slower flash behind it",
     manual: include_str!("slc_cache.md"),
-    kind: Kind::ByDesign,
+    kind: CauseKind::ByDesign,
     prior: 0.0,
     explains: &[&[WriteCliff, Below(Metric::SustainedWrite)]],
     evidence: &[

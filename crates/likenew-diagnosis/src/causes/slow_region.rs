@@ -7,7 +7,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "failing surface",
     summary: "some regions take many read retries: the surface is failing there",
     manual: include_str!("slow_region.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     endangers: true,
     prior: -1.0,
     explains: &[&[SlowRegions, Stalls, Uneven, Errors, NewDataFaster], SLOW_READS],

@@ -13,7 +13,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "slow USB",
     summary: "the USB port or bridge is the bottleneck",
     manual: include_str!("slow_usb.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.0,
     explains: &[&[
         Below(Metric::SequentialRead),

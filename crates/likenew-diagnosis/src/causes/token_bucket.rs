@@ -13,7 +13,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "burst credits used up",
     summary: "the volume has used up its burst credits and is held to its baseline rate",
     manual: include_str!("token_bucket.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.5,
     explains: &[&[FlatAfterBurst, WriteCliff, SlowsUnderLoad, Uneven], SLOW],
     evidence: &[

@@ -13,7 +13,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "worn-out flash",
     summary: "the flash is worn out",
     manual: include_str!("worn_out.md"),
-    kind: Kind::Drive,
+    kind: CauseKind::Drive,
     endangers: true,
     prior: -2.0,
     explains: &[&[SlowRegions, Stalls, Errors], SLOW],

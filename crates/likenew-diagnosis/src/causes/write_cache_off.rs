@@ -11,7 +11,7 @@ pub(super) static CAUSE: Cause = Cause {
     title: "write cache off",
     summary: "the write cache is off, so each write waits for the medium",
     manual: include_str!("write_cache_off.md"),
-    kind: Kind::NotTheDrive,
+    kind: CauseKind::NotTheDrive,
     prior: -1.5,
     explains: &[&[Below(Metric::RandomWrite), Below(Metric::SequentialWrite), Below(Metric::SustainedWrite)]],
     evidence: &[

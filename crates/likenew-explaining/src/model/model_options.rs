@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Descriptor, Evidence};
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
@@ -159,7 +159,7 @@ impl ModelOptions {
     /// Bytes that may be written, and bytes that may be read.
     pub(super) fn bytes_on(&self, evidence: &Evidence) -> u64 {
         let usual = match evidence.identity.kind {
-            Kind::Folder => BYTES_OF_FOLDER,
+            TargetKind::Folder => BYTES_OF_FOLDER,
             _ => BYTES_USUAL.min(evidence.geometry.capacity).max(BYTES_LEAST),
         };
         self.bytes.unwrap_or(usual)
@@ -167,13 +167,13 @@ impl ModelOptions {
 
     /// Time after which no visit starts.
     pub(super) fn time_on(&self, evidence: &Evidence) -> Nanos {
-        let is_folder = evidence.identity.kind == Kind::Folder;
+        let is_folder = evidence.identity.kind == TargetKind::Folder;
         self.time.unwrap_or(if is_folder { TIME_OF_FOLDER } else { TIME_USUAL })
     }
 
     /// Time of one visit.
     pub(super) fn visit_on(&self, evidence: &Evidence) -> Nanos {
-        let is_folder = evidence.identity.kind == Kind::Folder;
+        let is_folder = evidence.identity.kind == TargetKind::Folder;
         self.visit.unwrap_or(if is_folder { VISIT_OF_FOLDER } else { VISIT_USUAL })
     }
 

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Ended, Evidence, Steps};
 use likenew_core::region::Region;
@@ -382,7 +382,7 @@ impl<'a> WorkloadPlan<'a> {
             };
             let start = self.start(&point, visit, length, grain);
             AccessPattern::Sequential(Region::bytes(start..start + length))
-        } else if self.evidence.identity.kind == Kind::Nop || point.pattern == PointPattern::Aligned {
+        } else if self.evidence.identity.kind == TargetKind::Nop || point.pattern == PointPattern::Aligned {
             AccessPattern::Random(Region::bytes(0..self.region()))
         } else {
             AccessPattern::RandomAligned {
@@ -478,11 +478,11 @@ impl MeasuredRegion {
         let (geometry, kind) = (&evidence.geometry, evidence.identity.kind);
         let block = u64::from(geometry.block);
         let whole = |is_known| Self { span, region: 0..span, is_part: false, is_known };
-        if kind == Kind::Folder {
+        if kind == TargetKind::Folder {
             steps.run_seeded(|| prepare(span, span, options.data))?;
             return Ok(whole(true));
         }
-        if !options.includes(Op::Write, geometry.writable) || kind == Kind::Nop {
+        if !options.includes(Op::Write, geometry.writable) || kind == TargetKind::Nop {
             return Ok(whole(!geometry.writable));
         }
         let write = |name: &str, bytes| Workload {

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Ended;
@@ -158,7 +158,7 @@ fn refusal(context: &Context<'_>) -> Option<Property> {
         return undecided(context.write_refusal(4 * AREA));
     }
     match context.evidence.identity.kind {
-        Kind::Folder if context.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
+        TargetKind::Folder if context.evidence.geometry.boundary.is_some_and(|boundary| boundary < AREA) => {
             undecided(wording::short_files())
         }
         _ => None,

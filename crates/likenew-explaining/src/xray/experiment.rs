@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::Series;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::measurement_error::MeasurementError;
@@ -225,7 +225,7 @@ impl<'a> Context<'a> {
     pub(super) fn is_whole(&self) -> bool {
         let kind = self.evidence.identity.kind;
         let capacity = self.evidence.geometry.capacity;
-        matches!(kind, Kind::Device | Kind::Simulated) && capacity - self.span < capacity / 100
+        matches!(kind, TargetKind::Device | TargetKind::Simulated) && capacity - self.span < capacity / 100
     }
 
     /// Whether trimmed data is forgotten, as far as that is known.
@@ -263,14 +263,14 @@ impl<'a> Context<'a> {
     /// Why the drive cannot be filled here, or only in part.
     pub(super) fn part_refusal(&self) -> Reason {
         match self.evidence.identity.kind {
-            Kind::Device | Kind::Simulated => wording::part_of_drive(),
-            Kind::Folder | Kind::File | Kind::Nop => wording::no_drive(),
+            TargetKind::Device | TargetKind::Simulated => wording::part_of_drive(),
+            TargetKind::Folder | TargetKind::File | TargetKind::Nop => wording::no_drive(),
         }
     }
 
     /// Why what needs a full drive was not measured.
     pub(super) fn fill_refusal(&self) -> Reason {
-        let is_simulated = self.evidence.identity.kind == Kind::Simulated;
+        let is_simulated = self.evidence.identity.kind == TargetKind::Simulated;
         if !self.is_whole() {
             self.part_refusal()
         } else if is_simulated && self.span > SIMULATED_MAX {

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
@@ -282,7 +282,7 @@ impl<'a> Fill<'a> {
 
 /// Why the drive cannot be filled here.
 fn obstacle(context: &Context<'_>) -> Option<Reason> {
-    let simulated = context.evidence.identity.kind == Kind::Simulated;
+    let simulated = context.evidence.identity.kind == TargetKind::Simulated;
     if context.inferences.word(Key::Medium).is_some_and(|medium| medium != "flash") {
         return Some(wording::only_flash());
     }

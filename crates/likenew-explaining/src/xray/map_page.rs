@@ -3,7 +3,7 @@
 //! map, sequential writes show it: from the unit's length on each continues where the last one ended, and
 //! shorter ones write a unit again.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Mark, Series, Shape};
 use likenew_core::io::DataClass;
 use likenew_core::procedure::Ended;
@@ -121,7 +121,7 @@ fn compare(steps: &mut Steps<'_>, length: u32, suffix: &str) -> Result<Option<Me
 
 /// Why the mapping unit cannot be tested here; `None` if it can.
 fn refusal(context: &Context<'_>) -> Option<Property> {
-    let is_short = context.evidence.identity.kind == Kind::Folder
+    let is_short = context.evidence.identity.kind == TargetKind::Folder
         && context.evidence.geometry.boundary.is_some_and(|boundary| boundary < 2 * AREA);
     let short = || is_short.then(|| Property::undecided(Key::MapPageBytes, wording::short_files()));
     context.flash_refusal(Key::MapPageBytes, WRITTEN).or_else(short)

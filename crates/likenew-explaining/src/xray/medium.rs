@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
@@ -102,7 +102,7 @@ fn flash(typical_ns: f64, context: &Context<'_>) -> Property {
     let reason = wording::equal_reads(Latency(typical_ns));
     let property = Property::word(Key::Medium, "flash", confidence(context, 0.98), reason);
     match context.evidence.identity.kind {
-        Kind::Folder => property,
+        TargetKind::Folder => property,
         _ => property.caveat(wording::perhaps_empty()),
     }
 }

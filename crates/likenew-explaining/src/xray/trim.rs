@@ -1,6 +1,6 @@
 //! What happens to trimmed addresses, from the latency of reads: forgotten data needs no flash.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Line, Series, Shape};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::Ended;
@@ -100,7 +100,7 @@ fn refusal(context: &Context<'_>) -> Option<Property> {
         _ if !evidence.geometry.trims => Some(Property::absent(Key::Trim, 0.99, wording::trim_unsupported())),
         Some("virtual") => undecided(wording::trim_of_volume()),
         Some("disk") => undecided(wording::trim_of_disk()),
-        _ if evidence.identity.kind == Kind::Folder => undecided(wording::trim_of_folder()),
+        _ if evidence.identity.kind == TargetKind::Folder => undecided(wording::trim_of_folder()),
         _ if !context.may_begin(2 * AREA) => undecided(context.write_refusal(2 * AREA)),
         _ => None,
     }

@@ -4,7 +4,7 @@ mod behind_merges;
 mod bursts;
 mod disk_cache;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 
 use super::experiment::{Context, Experiment, Finding, Steps};
 use super::property::{Key, Property};
@@ -36,7 +36,7 @@ fn refusal(context: &Context<'_>) -> Option<Property> {
         None => return undecided(wording::buffer_of_unknown_medium()),
         Some(_) => {}
     }
-    if context.evidence.identity.kind == Kind::Folder
+    if context.evidence.identity.kind == TargetKind::Folder
         && context.evidence.geometry.boundary.is_some_and(|file| file < 1 << 20)
     {
         return undecided(wording::short_files());

@@ -1,7 +1,7 @@
 //! The settings of an X-ray, which of them make sense, and which would decide an unknown property here.
 
 use clap::Args;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Loss};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Descriptor, Evidence};
@@ -150,7 +150,8 @@ pub(super) fn action(
             (with_cost(wording::action_more_writes(has_limit), evidence, span), settings)
         }
         Remedy::Consent => {
-            let can_consent = matches!(kind, Kind::File | Kind::Device) && !evidence.geometry.writable;
+            let can_consent =
+                matches!(kind, TargetKind::File | TargetKind::Device) && !evidence.geometry.writable;
             return can_consent.then(|| wording::action_consent().loses(Loss::Everything));
         }
         Remedy::WholeDrive => {
@@ -162,7 +163,7 @@ pub(super) fn action(
         Remedy::Rest => (changes.then(wording::action_rest)?.time(LONG_READS_TIME), LONG_READS.into()),
     };
     // No plan stores the consent under which a device or a file was written.
-    if matches!(kind, Kind::File | Kind::Device) && evidence.geometry.writable {
+    if matches!(kind, TargetKind::File | TargetKind::Device) && evidence.geometry.writable {
         return Some(wording::with_consent(action));
     }
     Some(match command(&evidence.plan, &settings) {

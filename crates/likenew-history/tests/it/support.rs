@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use likenew_archive::{Archive, Machine};
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::facts::{Drive, Fact, Facts, Identity as DriveIdentity, Serial};
 use likenew_core::findings::Findings;
 use likenew_core::instrument::Instrument;
@@ -133,7 +133,7 @@ fn plan() -> Plan {
 fn machine() -> Machine {
     let identity = Identity {
         name: TARGET.into(),
-        kind: Kind::Device,
+        kind: TargetKind::Device,
         model: Some("Example 870".into()),
         engine: "posix".into(),
         capacity_bytes: 1 << 40,

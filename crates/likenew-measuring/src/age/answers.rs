@@ -1,7 +1,7 @@
 //! The result of comparing new and used.
 
 use likenew_core::counters::FlashCounters;
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
@@ -183,8 +183,8 @@ fn write_amplification(measured: &AgeResults<'_>) -> Option<String> {
 fn missing_reference(identity: &Identity) -> Option<String> {
     let state = identity.facts.iter().find(|(name, _)| name == "state").map(|(_, state)| state.as_str());
     match (identity.kind, state) {
-        (Kind::Simulated, Some(state)) if state == "new" || state.starts_with("new:") => None,
-        (Kind::Simulated, Some(state)) => Some(wording::was_not_new(state)),
+        (TargetKind::Simulated, Some(state)) if state == "new" || state.starts_with("new:") => None,
+        (TargetKind::Simulated, Some(state)) => Some(wording::was_not_new(state)),
         _ => Some(wording::earlier_use_is_unknown().into()),
     }
 }
@@ -192,7 +192,7 @@ fn missing_reference(identity: &Identity) -> Option<String> {
 /// Adds commands that would decide an open question or restore a drive that has fallen. A simulated drive
 /// begins every run in the state that its target names, so there is nothing to restore.
 fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> Answer {
-    let is_simulated = evidence.identity.kind == Kind::Simulated;
+    let is_simulated = evidence.identity.kind == TargetKind::Simulated;
     match answer.standing {
         Standing::Unknown => {
             let passes = match options.passes {

@@ -1,7 +1,7 @@
 //! Speed by compressibility: the curve of an operation, whether it shows that the data matters, and how fast the user's
 //! files would be.
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Row};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Factor, Rate, Share};
@@ -258,7 +258,7 @@ const TIME_LONG: Nanos = Nanos::from_secs(5);
 pub(super) fn compressor(identity: &Identity) -> Compressor<'_> {
     const COMPRESSING: [&str; 5] = ["btrfs", "zfs", "bcachefs", "f2fs", "ntfs3"];
     let name = identity.facts.iter().find(|(name, _)| name == "file system").map(|(_, kind)| kind.as_str());
-    match name.filter(|name| identity.kind == Kind::Folder && COMPRESSING.contains(name)) {
+    match name.filter(|name| identity.kind == TargetKind::Folder && COMPRESSING.contains(name)) {
         Some(name) => Compressor::FileSystemOrDrive(name),
         None => Compressor::Drive,
     }

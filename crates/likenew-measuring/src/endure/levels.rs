@@ -1,6 +1,6 @@
 //! The share of a test's best speed that is left at the end of a run, where its level changes, and since when it is steady.
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Mark, Row};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Rate, Share, Size};
@@ -156,9 +156,9 @@ fn main_knee(op: Mix, levels: &[&Level<'_>], knees: &[&KneeRow]) -> Option<Answe
 /// The caveat for a drive that was not purged, as far as can be known.
 pub(super) fn missing_purge(identity: &Identity) -> Option<&'static str> {
     match identity.kind {
-        Kind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
-        Kind::Nop => None,
-        Kind::Folder | Kind::File | Kind::Device => Some(wording::was_not_purged()),
+        TargetKind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
+        TargetKind::Nop => None,
+        TargetKind::Folder | TargetKind::File | TargetKind::Device => Some(wording::was_not_purged()),
     }
 }
 

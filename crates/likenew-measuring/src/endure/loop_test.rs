@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use likenew_core::counters::FlashCounters;
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Findings, Mark, Row, Series, Shape, Standing};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Ended, Evidence, Layout, Steps};
@@ -541,7 +541,7 @@ fn loop_caveats(loop_test: &LoopTest, evidence: &Evidence) -> Vec<String> {
 fn keeps_deletions(identity: &Identity) -> bool {
     let options = identity.facts.iter().find(|(name, _)| name == "mount options");
     let discards = options.is_some_and(|(_, options)| options.split(',').any(|option| option == "discard"));
-    identity.kind == Kind::Folder && !discards
+    identity.kind == TargetKind::Folder && !discards
 }
 
 /// Whether the speeds are steady at the end.

@@ -1,6 +1,6 @@
 //! The sentences of fill.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Action, Answer, OverviewTable};
 use likenew_core::procedure::{Descriptor, Evidence, Plan};
 use likenew_core::quantity::{Factor, Rate, Share, Size, SpeedChange, count, range, with_range};
@@ -139,7 +139,7 @@ pub(super) fn effect_is_open(again: &Rerun) -> Answer {
 
 /// Restores what use has slowed down; nothing for a target that it cannot restore.
 pub(super) fn recondition(evidence: &Evidence) -> Option<Action> {
-    let line = recondition_command(&evidence.plan).filter(|_| evidence.identity.kind != Kind::File)?;
+    let line = recondition_command(&evidence.plan).filter(|_| evidence.identity.kind != TargetKind::File)?;
     Some(Action::new("recondition", "Restore the write speed, gentlest step first").command(line))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::support::{answer, evidence, segment, standing, steady};
 use likenew_core::counters::Counters;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
@@ -26,7 +26,7 @@ fn options() -> CacheOptions {
 /// A folder of temporary files on a wall clock.
 fn folder(writable: bool) -> Evidence {
     let mut evidence = evidence(1 << 30, writable);
-    evidence.identity.kind = if writable { Kind::Folder } else { Kind::File };
+    evidence.identity.kind = if writable { TargetKind::Folder } else { TargetKind::File };
     evidence.geometry.clock = Clock::Wall;
     evidence
 }
@@ -244,6 +244,6 @@ fn what_does_not_fit_is_refused_by_name() {
     holding.geometry.carries_data = true;
     assert!(cache.next(&holding).unwrap_err().contains("data=on"));
     let mut nop = folder(true);
-    nop.identity.kind = Kind::Nop;
+    nop.identity.kind = TargetKind::Nop;
     assert!(cache.next(&nop).unwrap_err().contains("no page cache"));
 }

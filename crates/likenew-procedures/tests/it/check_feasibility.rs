@@ -8,11 +8,11 @@ use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::findings::{Answer, Findings};
 use likenew_core::fix::{ActionKind, Feasibility, Objection};
 use likenew_core::io::Op;
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
 use likenew_core::segment::{Recorder, Segment};
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::workload::Access;
 use likenew_procedures::all;
 use likenew_run::runner::{Observer, run_procedure};
@@ -51,15 +51,15 @@ impl<D: Drive> Drive for AilingDrive<D> {
         self.drive.lanes_max()
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         self.drive.lanes(need)
     }
 
-    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: Access, cold: bool) -> Result<(), TargetError> {
         self.drive.prepare_access(access, cold)
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         if *probe != Probe::Feasibility {
             return self.drive.probe(probe);
         }

@@ -1,6 +1,6 @@
 //! Whether a new drive is worth it, from waits whose every number is known.
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::{Evidence, Plan, Procedure as _};
 use likenew_core::target::{Clock, Geometry};
@@ -45,7 +45,7 @@ fn judged(upgrade: UpgradeOptions) -> Findings {
     };
     let identity = Identity {
         name: "played".into(),
-        kind: Kind::Simulated,
+        kind: TargetKind::Simulated,
         model: None,
         engine: "played".into(),
         capacity_bytes: 1 << 30,

@@ -221,7 +221,7 @@ fn an_interrupted_run_says_how_far_it_came_and_nothing_measured_says_nothing() {
 #[test]
 fn a_file_system_that_compresses_is_named() {
     let mut evidence = evidence(CAPACITY, true);
-    evidence.identity.kind = likenew_core::drive::Kind::Folder;
+    evidence.identity.kind = likenew_core::drive::TargetKind::Folder;
     evidence.identity.facts.push(("file system".into(), "btrfs".into()));
     let data = Data::new(options()).unwrap();
     let findings = play(&data, evidence, |index, workload| steady(compressing(index, share(workload))));

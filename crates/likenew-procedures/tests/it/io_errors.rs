@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::{LabError, system_reason_of};
+use likenew_core::target_error::{TargetError, system_reason_of};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan};
 use likenew_core::quantity::Offset;
@@ -80,7 +80,7 @@ impl<D: Drive> Drive for RefusingDrive<D> {
         self.drive.lanes_max()
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         let refusal = self.refusal;
         let asked = Arc::clone(&self.asked);
         let lanes = self.drive.lanes(need)?.into_iter();
@@ -91,11 +91,11 @@ impl<D: Drive> Drive for RefusingDrive<D> {
         Ok(lanes.map(wrap).collect())
     }
 
-    fn prepare_access(&mut self, access: likenew_core::workload::Access, cold: bool) -> Result<(), LabError> {
+    fn prepare_access(&mut self, access: likenew_core::workload::Access, cold: bool) -> Result<(), TargetError> {
         self.drive.prepare_access(access, cold)
     }
 
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, LabError> {
+    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
         self.drive.probe(probe)
     }
 }
@@ -121,14 +121,14 @@ impl Target for RefusingLane<'_> {
         self.lane.buffer(slot)
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         let Refusal { op, when, .. } = self.refusal;
         let is_refused = |_: &&Io| when.refuses(self.asked.fetch_add(1, Ordering::Relaxed));
         self.refused_ios.extend(batch.iter().filter(|io| io.op == op).filter(is_refused).map(|io| io.slot));
         self.lane.submit(batch)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let before = done.len();
         self.lane.wait(until, done)?;
         for completion in &mut done[before..] {

@@ -1,6 +1,6 @@
 //! Findings of a recondition before it does anything, from evidence written by hand.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::Fact;
 use likenew_core::findings::{Row, Standing};
 use likenew_core::fix::{ActionKind, Feasibility, ManualStep, Objection};
@@ -27,7 +27,7 @@ fn dry_run() -> Recondition {
 }
 
 /// Evidence of a dry run with this feasibility on a target of this kind.
-fn evidence(kind: Kind, feasibility: Feasibility) -> Evidence {
+fn evidence(kind: TargetKind, feasibility: Feasibility) -> Evidence {
     let mut evidence = crate::support::evidence(1 << 30, true);
     evidence.identity.kind = kind;
     let asked = dry_run();
@@ -55,7 +55,7 @@ fn an_objection_removes_a_step() {
         unused_bytes: Fact::new(3 << 30, "the partition table"),
         ..Feasibility::default()
     };
-    let findings = dry_run().judge(&evidence(Kind::Folder, feasibility));
+    let findings = dry_run().judge(&evidence(TargetKind::Folder, feasibility));
     let step_plan = &findings.tables["step_plan"];
     assert_eq!(reason(step_plan, "refresh"), "it has 75 °C; let it cool down");
     assert!(reason(step_plan, "trim").starts_with("possible; not run"));
@@ -72,7 +72,7 @@ fn what_no_partition_covers_is_no_way_where_there_is_none_of_it_or_nobody_knows(
         (Fact::unknown("it is on several disks", "the partition table"), "it is on several disks"),
     ] {
         let feasibility = Feasibility { unused_bytes: unused, ..Feasibility::default() };
-        let findings = dry_run().judge(&evidence(Kind::Folder, feasibility));
+        let findings = dry_run().judge(&evidence(TargetKind::Folder, feasibility));
         assert_eq!(reason(&findings.tables["step_plan"], "discard-unused"), words);
     }
 }
@@ -81,7 +81,7 @@ fn what_no_partition_covers_is_no_way_where_there_is_none_of_it_or_nobody_knows(
 fn a_full_folder_is_not_asked_to_be_a_folder() {
     let options =
         ReconditionOptions { dry_run: true, overwrite_max: Some(1 << 20), ..ReconditionOptions::default() };
-    let mut evidence = evidence(Kind::Folder, Feasibility::default());
+    let mut evidence = evidence(TargetKind::Folder, Feasibility::default());
     evidence.geometry.writable = false;
     let findings = Recondition::new(options).unwrap().judge(&evidence);
     let reason = reason(&findings.tables["step_plan"], "overwrite");
@@ -93,8 +93,8 @@ fn what_a_drive_could_do_by_itself_is_written_down_line_by_line() {
     let lines =
         vec!["It cannot be ended.".to_owned(), "    hdparm --security-erase likenew /dev/sdx".to_owned()];
     let manual_steps = vec![ManualStep { action: ActionKind::AtaSecureErase, lines: lines.clone() }];
-    let findings =
-        dry_run().judge(&evidence(Kind::Device, Feasibility { manual_steps, ..Feasibility::default() }));
+    let findings = dry_run()
+        .judge(&evidence(TargetKind::Device, Feasibility { manual_steps, ..Feasibility::default() }));
     let manual = findings.answers.iter().find(|answer| answer.id == "manual_step").unwrap();
     assert_eq!((&*manual.question, manual.standing), ("ATA secure erase", Standing::Info));
     assert!(manual.answer.contains("never run by Likenew"), "{manual:?}");

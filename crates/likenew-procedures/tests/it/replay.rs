@@ -1,7 +1,7 @@
 //! Workloads and answers of replay, on records whose every number is known.
 
 use crate::support::{answer, standing};
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::Op;
@@ -30,7 +30,7 @@ fn evidence(capacity: u64, writable: bool) -> Evidence {
     };
     let identity = Identity {
         name: "played".into(),
-        kind: Kind::Simulated,
+        kind: TargetKind::Simulated,
         model: None,
         engine: "played".into(),
         capacity_bytes: capacity,

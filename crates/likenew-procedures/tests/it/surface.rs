@@ -4,7 +4,7 @@ use crate::replay_disk::{
     CAPACITY, COMMAND_NS, FULL_NS, GIB, ReplayDisk, TRACK_NS, TURN_NS, disk_speed, zoned_speed,
 };
 use crate::support::{SpeedPattern, answer, evidence, play, standing, steady};
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::dry_run::DryRun;
 use likenew_core::findings::{Findings, Standing};
 use likenew_core::procedure::{Evidence, Procedure as _, Step};
@@ -261,7 +261,7 @@ fn a_folder_is_written_first_and_nothing_else_is() {
     let surface = Surface::new(SurfaceOptions { span: Some(GIB), ..SurfaceOptions::default() }).unwrap();
     let mut evidence = evidence(GIB, true);
     assert_eq!(DryRun::plan(&surface, &evidence).unwrap().bytes_written, 0);
-    evidence.identity.kind = Kind::Folder;
+    evidence.identity.kind = TargetKind::Folder;
     let dry_run = DryRun::plan(&surface, &evidence).unwrap();
     assert_eq!((dry_run.workloads[0].name.as_str(), dry_run.bytes_written), ("prepare", GIB));
     assert!(dry_run.is_finite);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use crate::support::evidence;
 use likenew_core::damage::Damage;
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{DataClass, Op, Outcome, Sample};
 use likenew_core::probe::{Extent, ExtentMap, Observation, ProbeResult};
@@ -155,7 +155,7 @@ impl Files {
 fn verify_folder(files: &mut Files, bytes: u64, tells: bool, options: VerifyOptions) -> (Evidence, Findings) {
     let procedure = Verify::new(VerifyOptions { probes: 0, file_size: MIB, ..options }).unwrap();
     let mut evidence = evidence(bytes, true);
-    evidence.identity.kind = Kind::Folder;
+    evidence.identity.kind = TargetKind::Folder;
     evidence.geometry.boundary = Some(MIB);
     loop {
         match procedure.next(&evidence).unwrap() {

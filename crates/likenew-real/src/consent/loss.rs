@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{Access, AtFlags, CWD, FileType, StatxAttributes, StatxFlags, accessat, fstat, stat, statx};
 use rustix::io::Errno;
 
@@ -16,10 +16,10 @@ use crate::block::{BlockDevice, DeviceNumber, capacity};
 use crate::facts::system::output;
 use crate::identify::{StableId, resolve};
 use crate::in_use::{Target, system_folder, use_of};
-use crate::lab_error::not_possible;
 use crate::mounts::{KERNEL_FILE_SYSTEMS, Mount};
 use crate::scratch::{DIRECTORY, is_scratch};
 use crate::standards::clean;
+use crate::target_error::not_possible;
 use crate::wording::{action, consent as wording};
 
 /// A block device or file that is not in use: what it is, and what is on it.
@@ -45,7 +45,7 @@ impl Loss {
     /// # Errors
     /// A refusal that names the check that failed and what to do: it is neither a block device nor a file, it
     /// is in use, or the system runs from it.
-    pub fn at(path: &Path) -> Result<Self, LabError> {
+    pub fn at(path: &Path) -> Result<Self, TargetError> {
         let resolved = resolve(path);
         let stat = stat(&resolved).map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
         let kind = FileType::from_raw_mode(stat.st_mode);
@@ -79,7 +79,7 @@ impl Loss {
         }
     }
 
-    fn of_device(path: PathBuf, device: &BlockDevice, fd: OwnedFd) -> Result<Self, LabError> {
+    fn of_device(path: PathBuf, device: &BlockDevice, fd: OwnedFd) -> Result<Self, TargetError> {
         let disk = device.disk();
         if [device, &disk].iter().any(|device| device.attribute("ro").is_some_and(|ro| ro == "1")) {
             return Err(refusal(&path, wording::WRITE_PROTECTED));
@@ -105,7 +105,7 @@ impl Loss {
         Ok(Self { id, model, bytes, carries, identity: Identity::from_fd(&fd)?, path })
     }
 
-    fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, LabError> {
+    fn of_file(path: PathBuf, fd: OwnedFd) -> Result<Self, TargetError> {
         // A user without the right to write is told that first, not what only root could find out.
         if accessat(CWD, &path, Access::WRITE_OK, AtFlags::EACCESS) == Err(Errno::ACCESS) {
             return Err(not_possible(action::OPEN_FOR_WRITING, &path, Errno::ACCESS));
@@ -122,7 +122,7 @@ impl Loss {
 }
 
 /// The device with this number, if it is not in use.
-fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, LabError> {
+fn unused_device(path: &Path, number: DeviceNumber) -> Result<BlockDevice, TargetError> {
     let Some(device) = BlockDevice::by_number(number) else {
         return Err(refusal(path, wording::NOTHING_BEHIND));
     };
@@ -151,7 +151,7 @@ fn carries(
     bytes: u64,
     mut parts: Vec<Range<u64>>,
     path: &Path,
-) -> Result<Vec<String>, LabError> {
+) -> Result<Vec<String>, TargetError> {
     parts.insert(0, 0..bytes);
     parts.extend(partitions(fd, bytes));
     let mut all: Vec<String> = Vec::new();
@@ -259,7 +259,7 @@ fn name_by_blkid(path: &Path, part: &Range<u64>) -> Option<String> {
 }
 
 /// Whether something begins on a device, although nothing knows what.
-fn begins(fd: &OwnedFd, path: &Path) -> Result<bool, LabError> {
+fn begins(fd: &OwnedFd, path: &Path) -> Result<bool, TargetError> {
     let head =
         read(fd, &(0..UNKNOWN_BYTES)).map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
     Ok(head.iter().any(|byte| *byte != 0))

@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{Mode, OFlags, ioctl_blksszget};
 use sha2::{Digest as _, Sha256};
 
@@ -22,8 +22,8 @@ use crate::block::{BlockDevice, capacity};
 use crate::hold::lock_patiently;
 use crate::identify::{StableId, resolve};
 use crate::in_use::{Claims, Target, add_with_lower_devices, use_of};
-use crate::lab_error::not_possible;
 use crate::mounts::Mount;
+use crate::target_error::not_possible;
 use crate::wording::{action, consent as wording};
 
 /// Space of a disk outside of its partitions, and the state of the disk around it.
@@ -58,15 +58,15 @@ impl UnusedSpace {
     ///
     /// # Errors
     /// There is no such disk, or there are several; or as [`UnusedSpace::at`].
-    pub fn in_folder(folder: &Path) -> Result<Self, LabError> {
-        let fd = File::open(folder).map_err(LabError::system(action::open_path(folder.display())))?;
+    pub fn in_folder(folder: &Path) -> Result<Self, TargetError> {
+        let fd = File::open(folder).map_err(TargetError::system(action::open_path(folder.display())))?;
         let mount = Mount::containing(fd);
         let mount = mount.ok_or_else(|| refusal(folder, wording::DRIVE_NOT_REPORTED))?;
         Self::in_mount(&mount)
     }
 
     /// The same of a mount.
-    pub(crate) fn in_mount(mount: &Mount) -> Result<Self, LabError> {
+    pub(crate) fn in_mount(mount: &Mount) -> Result<Self, TargetError> {
         let refuse = |reason: &str| refusal(Path::new(&mount.point), reason);
         let mut stands_on = HashSet::new();
         if let Some(device) = mount.block_device()
@@ -90,7 +90,7 @@ impl UnusedSpace {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn at(path: &Path) -> Result<Self, LabError> {
+    pub fn at(path: &Path) -> Result<Self, TargetError> {
         let path = resolve(path);
         let refuse = |reason: &str| refusal(&path, reason);
         let fd = open_for_reading(&path)?;
@@ -165,7 +165,7 @@ impl UnusedConsent {
     ///
     /// # Errors
     /// A refusal that names the check which failed, and what to do.
-    pub fn take(space: &UnusedSpace, agreement: &Agreement) -> Result<Self, LabError> {
+    pub fn take(space: &UnusedSpace, agreement: &Agreement) -> Result<Self, TargetError> {
         let UnusedSpace { path, id, .. } = space;
         agreement.names(path, id)?;
         let fd = rustix::fs::open(path, OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())
@@ -194,7 +194,7 @@ impl UnusedConsent {
     ///
     /// # Errors
     /// A refusal, if not.
-    pub(crate) fn check(&self) -> Result<(), LabError> {
+    pub(crate) fn check(&self) -> Result<(), TargetError> {
         if Identity::from_fd(&self.fd)? != self.space.identity
             || UnusedSpace::at(&self.space.path)? != self.space
         {

@@ -10,7 +10,7 @@ use std::os::fd::AsFd;
 
 use likenew_core::fix::ReadBackCounts;
 use likenew_core::io::Slot;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::{SeekFrom, fstat, ioctl_blksszget, seek};
 use rustix::io::Errno;
 use rustix::ioctl::{NoArg, Opcode, Setter, ioctl};
@@ -19,8 +19,8 @@ use sha2::{Digest as _, Sha256};
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::buffers::Buffers;
 use crate::consent::{Consent, UnusedConsent};
-use crate::lab_error::io_error;
 use crate::medium::read_fully;
+use crate::target_error::io_error;
 use crate::wording::{action, erase as wording};
 
 /// Bytes of one request, so that progress shows and it can be stopped in between. The kernel splits it to the
@@ -66,13 +66,13 @@ impl DiscardReport {
 ///
 /// # Errors
 /// A refusal where the device takes no discards, before anything is changed; or the system cannot tell what it is.
-pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, LabError> {
+pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result<DiscardReport, TargetError> {
     let device = consent.descriptor();
     let path = consent.path().display();
     let seek_error = || io_error(action::look_at(&path));
     let bytes = seek(device, SeekFrom::End(0)).map_err(seek_error())?;
     let block = u64::from(
-        ioctl_blksszget(device).map_err(|_| LabError::Unsuitable(wording::not_a_block_device(&path)))?,
+        ioctl_blksszget(device).map_err(|_| TargetError::Unsuitable(wording::not_a_block_device(&path)))?,
     );
     let all = 0..bytes - bytes % block;
     in_steps(device, &path.to_string(), &all, STEP, watch)
@@ -86,7 +86,7 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
 pub fn discard_unused(
     consent: &UnusedConsent,
     mut watch: impl FnMut(u64, u64) -> bool,
-) -> Result<DiscardReport, LabError> {
+) -> Result<DiscardReport, TargetError> {
     let path = consent.space().path.display().to_string();
     let all = consent.space().bytes();
     let mut came = DiscardReport { bytes_counted: Some(0), ..DiscardReport::default() };
@@ -119,10 +119,10 @@ pub(super) fn in_steps(
     range: &Range<u64>,
     step: u64,
     mut watch: impl FnMut(u64, u64) -> bool,
-) -> Result<DiscardReport, LabError> {
+) -> Result<DiscardReport, TargetError> {
     let number = DeviceNumber::from_raw(fstat(&device).map_err(io_error(action::look_at(path)))?.st_rdev);
     let counter = BlockDevice::by_number(number);
-    let no_discards = || LabError::Refused(wording::no_discards(path));
+    let no_discards = || TargetError::Refused(wording::no_discards(path));
     let limit = counter.as_ref().and_then(|device| device.disk().attribute("queue/discard_max_bytes"));
     if limit.as_deref() == Some("0") {
         return Err(no_discards());
@@ -197,7 +197,7 @@ impl Samples {
     ///
     /// # Errors
     /// The device cannot be examined. A block that cannot be read is no error.
-    pub fn read(consent: &Consent, count: u64) -> Result<Self, LabError> {
+    pub fn read(consent: &Consent, count: u64) -> Result<Self, TargetError> {
         let device = consent.descriptor();
         let bytes = seek(device, SeekFrom::End(0)).map_err(io_error(action::ASK_DEVICE_SIZE))?;
         let blocks = bytes / BYTES;

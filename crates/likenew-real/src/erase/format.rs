@@ -4,15 +4,15 @@
 //! The namespace is the one of the consent's descriptor: the kernel sends the command to its controller, and
 //! reports its number. No device name is ever turned into another.
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::fs::fstat;
 
 use super::discard::read_partitions_again;
 use crate::block::{BlockDevice, DeviceNumber};
 use crate::consent::Consent;
 use crate::drive_commands::{NvmeCommand, format_namespace, namespace_number, read_nvme};
-use crate::lab_error::io_error;
 use crate::standards::nvme::{Controller, Namespace, active_namespaces};
+use crate::target_error::io_error;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
 
@@ -30,12 +30,12 @@ impl Erase {
     ///
     /// # Errors
     /// A refusal of a number that guarantees no erase, or does not exist.
-    pub fn by_number(number: u8) -> Result<Self, LabError> {
+    pub fn by_number(number: u8) -> Result<Self, TargetError> {
         match number {
             1 => Ok(Self::UserData),
             2 => Ok(Self::Key),
-            0 => Err(LabError::Refused(wording::FORMAT_WITHOUT_ERASE.to_owned())),
-            other => Err(LabError::Unsuitable(wording::not_an_erase(other))),
+            0 => Err(TargetError::Refused(wording::FORMAT_WITHOUT_ERASE.to_owned())),
+            other => Err(TargetError::Unsuitable(wording::not_an_erase(other))),
         }
     }
 }
@@ -83,10 +83,10 @@ impl FormatPlan {
     ///
     /// # Errors
     /// A refusal that says what prevents it, and what to do.
-    pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, LabError> {
+    pub fn inspect(consent: &Consent, erase: Erase) -> Result<Self, TargetError> {
         let device = consent.descriptor();
         let path = consent.path().display();
-        let refuse = |reason: &str| LabError::Refused(not_changed(&path, reason));
+        let refuse = |reason: &str| TargetError::Refused(not_changed(&path, reason));
         let number = DeviceNumber::from_raw(fstat(device).map_err(io_error(action::look_at(&path)))?.st_rdev);
         let is_namespace = BlockDevice::by_number(number).is_some_and(|device| {
             !device.is_partition() && device.bus().is_some_and(|bus| bus.starts_with("nvme"))
@@ -170,16 +170,16 @@ impl FormatPlan {
     ///
     /// # Errors
     /// A refusal of the drive in words; or what the plan was made for is not what the consent holds any more.
-    pub fn carry_out(&self, consent: &Consent) -> Result<FormatReport, LabError> {
+    pub fn carry_out(&self, consent: &Consent) -> Result<FormatReport, TargetError> {
         let path = consent.path().display().to_string();
         if Self::inspect(consent, self.erase)? != *self {
-            return Err(LabError::Refused(not_changed(&path, wording::FORMAT_CHANGED)));
+            return Err(TargetError::Refused(not_changed(&path, wording::FORMAT_CHANGED)));
         }
         let device = consent.descriptor();
         let status = format_namespace(device, self.namespace, self.word_10(), self.timeout_ms)
             .map_err(io_error(action::format(&path)))?;
         if status != 0 {
-            return Err(LabError::Refused(wording::not_formatted(&path, &status_text(status))));
+            return Err(TargetError::Refused(wording::not_formatted(&path, &status_text(status))));
         }
         let partitions_read = read_partitions_again(device).is_ok();
         // All but the kind of erase and the timeout is read from the drive again.

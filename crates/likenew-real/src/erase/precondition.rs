@@ -6,14 +6,14 @@ use std::sync::LazyLock;
 
 use likenew_core::facts::{Drive, DriveKind, Fact};
 use likenew_core::fix::ActionKind;
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::ProbeResult;
+use likenew_core::target_error::TargetError;
 use regex::Regex;
 use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Deserializer};
 
 use super::AtaSecurity;
-use crate::lab_error::not_possible;
+use crate::target_error::not_possible;
 use crate::wording::consent::not_changed;
 use crate::wording::{action, erase as wording};
 
@@ -97,7 +97,10 @@ pub struct Environment {
 ///
 /// # Errors
 /// The path cannot be examined, or there is no drive below it to query.
-pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec<Precondition>)>, LabError> {
+pub fn preconditions(
+    path: &Path,
+    action: ActionKind,
+) -> Result<Vec<(String, Vec<Precondition>)>, TargetError> {
     let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK, Mode::empty())
         .map_err(|errno| not_possible(action::LOOK_AT, path, errno))?;
     let power = PowerSupply::now();
@@ -110,7 +113,7 @@ pub fn preconditions(path: &Path, action: ActionKind) -> Result<Vec<(String, Vec
             Ok(facts.drives.iter().map(of).collect())
         }
         ProbeResult::Unknown(reason) => {
-            Err(LabError::Refused(wording::nothing_known(path.display(), &reason)))
+            Err(TargetError::Refused(wording::nothing_known(path.display(), &reason)))
         }
         other => unreachable!("a look for facts has seen {other:?}"),
     }
@@ -137,10 +140,10 @@ pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -
 ///
 /// # Errors
 /// That one.
-pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Result<(), LabError> {
+pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Result<(), TargetError> {
     let Some(against) = found.iter().find(|found| found.stands_against(action)) else { return Ok(()) };
     let Some(reason) = against.standing.objection() else { return Ok(()) };
-    Err(LabError::Refused(not_changed(path.display(), &reason)))
+    Err(TargetError::Refused(not_changed(path.display(), &reason)))
 }
 
 fn refuses(reason: impl Into<String>, remedy: &str) -> Standing {
@@ -402,7 +405,7 @@ mod tests {
 
     fn refusal(drive: &Drive, surroundings: Environment, action: ActionKind) -> Option<String> {
         let found = for_drive(drive, surroundings, action);
-        require(Path::new("/dev/sdx"), &found, action).err().map(|lab_error| lab_error.to_string())
+        require(Path::new("/dev/sdx"), &found, action).err().map(|target_error| target_error.to_string())
     }
 
     #[test]

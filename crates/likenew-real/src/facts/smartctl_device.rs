@@ -12,15 +12,15 @@ use std::sync::Mutex;
 
 use likenew_core::facts::Fact;
 use likenew_core::input::{self, DEVICE_TYPES};
-use likenew_core::lab_error::LabError;
 use likenew_core::state_folder::state_folder;
+use likenew_core::target_error::TargetError;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
 use crate::block::BlockDevice;
 use crate::clock::wall_date;
 use crate::identify::{StableId, usb_device};
-use crate::lab_error::not_possible_io;
+use crate::target_error::not_possible_io;
 use crate::wording::smartctl_device as wording;
 
 /// What the owner of a drive says about it.
@@ -155,7 +155,7 @@ impl Memory {
     }
 
     /// Replaces it whole, by a new file that only its owner can read: no link of that name is followed.
-    fn write(&self, all: &BTreeMap<String, Remembered>) -> Result<(), LabError> {
+    fn write(&self, all: &BTreeMap<String, Remembered>) -> Result<(), TargetError> {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         let written =
             fs::create_dir_all(folder).and_then(|()| NamedTempFile::new_in(folder)).and_then(|mut file| {
@@ -203,13 +203,14 @@ fn remembered_in(memory: &Memory, key: &str, is_given: bool) -> Fact<String> {
 }
 
 /// Remembers this for a drive.
-pub(super) fn remember_of(device: &BlockDevice, choice: &DeviceChoice) -> Result<(), LabError> {
-    let memory = Memory::system().ok_or_else(|| LabError::Unsuitable(wording::NO_STATE_FOLDER.to_owned()))?;
+pub(super) fn remember_of(device: &BlockDevice, choice: &DeviceChoice) -> Result<(), TargetError> {
+    let memory =
+        Memory::system().ok_or_else(|| TargetError::Unsuitable(wording::NO_STATE_FOLDER.to_owned()))?;
     remember(&memory, &key(device), choice)
 }
 
-fn remember(memory: &Memory, key: &str, choice: &DeviceChoice) -> Result<(), LabError> {
-    let mut all = memory.read().map_err(LabError::Unsuitable)?;
+fn remember(memory: &Memory, key: &str, choice: &DeviceChoice) -> Result<(), TargetError> {
+    let mut all = memory.read().map_err(TargetError::Unsuitable)?;
     let before = all.remove(key);
     let mut given = GIVEN.lock().expect("nothing panics while it is held");
     given.retain(|known| known != key);

@@ -17,8 +17,8 @@ fn file() -> Option<(tempfile::TempDir, PathBuf, SystemTime)> {
     File::options().write(true).open(&path).unwrap().set_times(times).unwrap();
     match FileStore::take(&path) {
         Ok(_) => Some((folder, path, long_ago)),
-        Err(lab_error) => {
-            eprintln!("SKIPPED: {lab_error}");
+        Err(target_error) => {
+            eprintln!("SKIPPED: {target_error}");
             None
         }
     }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{Access, AtFlags, CWD, FlockOperation, OFlags, accessat, flock};
 use rustix::io::Errno;
@@ -53,7 +53,7 @@ impl Instance {
     ///
     /// # Errors
     /// No rights, no tracefs, or the system refuses.
-    pub(crate) fn create(root: TracefsRoot) -> Result<Self, LabError> {
+    pub(crate) fn create(root: TracefsRoot) -> Result<Self, TargetError> {
         let _turn = set_switch(&root).map_err(|error| in_tracefs(action::WAIT_FOR_INSTANCES, error))?;
         let number = INSTANCE_COUNT.fetch_add(1, Ordering::Relaxed);
         let path = root.instances().join(format!("{PREFIX}{}-{number}", std::process::id()));
@@ -73,7 +73,7 @@ impl Instance {
     ///
     /// # Errors
     /// There is no such setting, or it does not take this.
-    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), LabError> {
+    pub(crate) fn set(&self, name: &str, value: &str) -> Result<(), TargetError> {
         put(&self.inner.path.join(name), value)
             .map_err(|error| in_tracefs(&action::set_instance(name, value), error))
     }
@@ -82,7 +82,7 @@ impl Instance {
     ///
     /// # Errors
     /// There is no such file.
-    pub(crate) fn read(&self, name: &str) -> Result<String, LabError> {
+    pub(crate) fn read(&self, name: &str) -> Result<String, TargetError> {
         get(&self.inner.path.join(name)).map_err(|error| in_tracefs(&action::read_instance(name), error))
     }
 
@@ -90,7 +90,7 @@ impl Instance {
     ///
     /// # Errors
     /// One cannot be opened.
-    pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, LabError> {
+    pub(crate) fn open_pipes(&self) -> Result<Vec<u32>, TargetError> {
         let wrong = |error| in_tracefs(action::OPEN_TRACE_BUFFERS, error);
         let mut cpus: Vec<u32> = fs::read_dir(self.inner.path.join("per_cpu"))
             .map_err(wrong)?
@@ -223,7 +223,7 @@ impl TracefsRoot {
     ///
     /// # Errors
     /// A refusal that says what is missing and what to do.
-    pub(crate) fn find() -> Result<Self, LabError> {
+    pub(crate) fn find() -> Result<Self, TargetError> {
         let usable =
             |path: &Path| accessat(CWD, path.join(INSTANCES), Access::WRITE_OK, AtFlags::empty()).is_ok();
         let mounted = mounts::all().unwrap_or_default().into_iter().filter(|mount| mount.kind == "tracefs");
@@ -234,7 +234,7 @@ impl TracefsRoot {
         let mount = mount().map_err(access_error)?;
         let path = PathBuf::from(format!("/proc/self/fd/{}", mount.as_raw_fd()));
         if !usable(&path) {
-            return Err(LabError::Refused(wording::not_writable()));
+            return Err(TargetError::Refused(wording::not_writable()));
         }
         Ok(Self { path, _mount: Some(mount) })
     }
@@ -254,13 +254,13 @@ fn mount() -> Result<OwnedFd, Errno> {
 }
 
 /// Why tracefs is not available, in words.
-fn access_error(errno: Errno) -> LabError {
+fn access_error(errno: Errno) -> TargetError {
     match errno {
-        Errno::NODEV => LabError::Unsuitable(wording::NO_TRACING.into()),
-        Errno::NOSYS => LabError::Unsuitable(wording::NOT_MOUNTED.into()),
-        _ if is_locked_down() => LabError::Refused(wording::LOCKED_DOWN.into()),
-        Errno::PERM | Errno::ACCESS => LabError::Refused(wording::needs_root()),
-        errno => LabError::system(action::MOUNT_TRACEFS)(errno.into()),
+        Errno::NODEV => TargetError::Unsuitable(wording::NO_TRACING.into()),
+        Errno::NOSYS => TargetError::Unsuitable(wording::NOT_MOUNTED.into()),
+        _ if is_locked_down() => TargetError::Refused(wording::LOCKED_DOWN.into()),
+        Errno::PERM | Errno::ACCESS => TargetError::Refused(wording::needs_root()),
+        errno => TargetError::system(action::MOUNT_TRACEFS)(errno.into()),
     }
 }
 
@@ -271,13 +271,13 @@ fn is_locked_down() -> bool {
 }
 
 /// What a failure to open, read or write in tracefs means.
-pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> LabError {
+pub(crate) fn in_tracefs(doing: &str, error: std::io::Error) -> TargetError {
     match Errno::from_io_error(&error) {
         Some(Errno::PERM | Errno::ACCESS) if is_locked_down() => {
-            LabError::Refused(wording::LOCKED_DOWN.into())
+            TargetError::Refused(wording::LOCKED_DOWN.into())
         }
-        Some(Errno::PERM | Errno::ACCESS) => LabError::Refused(wording::tracefs_refused(doing, &error)),
-        _ => LabError::system(doing)(error),
+        Some(Errno::PERM | Errno::ACCESS) => TargetError::Refused(wording::tracefs_refused(doing, &error)),
+        _ => TargetError::system(doing)(error),
     }
 }
 

@@ -7,8 +7,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::PathBuf;
 
 use likenew_core::io::Slot;
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{AllocationChange, Content, ProbeResult, ReadBack, ReadBackResult, UNIT, pattern};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use rustix::fs::{FallocateFlags, FileType, Mode, OFlags, fallocate, fstat, fsync, open, syncfs};
 use rustix::io::Errno;
@@ -19,10 +19,10 @@ use super::{MountedDevice, Sender, wait_for};
 use crate::block::DeviceNumber;
 use crate::buffers::Buffers;
 use crate::clock::Monotonic;
-use crate::lab_error::not_possible;
 use crate::medium::{PUNCH, read_fully};
 use crate::mounts::Mount;
 use crate::scratch::Scratch;
+use crate::target_error::not_possible;
 use crate::wording::{action, trim as wording};
 
 /// Writes a file of ours, frees its second half, sends TRIM, and reads both halves from the device below.
@@ -33,7 +33,7 @@ pub(crate) fn read_back(
     mounted: &MountedDevice,
     request: &ReadBack,
     clock: &Monotonic,
-) -> Result<ProbeResult, LabError> {
+) -> Result<ProbeResult, TargetError> {
     if let Some(reason) = mounted.unsuitable() {
         return Ok(ProbeResult::Unknown(reason));
     }
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         request: &'a ReadBack,
         kept_half: &'a [Range<u64>],
         released_half: &'a [Range<u64>],
-    ) -> Result<Result<Self, String>, LabError> {
+    ) -> Result<Result<Self, String>, TargetError> {
         let whole = |place: &Range<u64>| (place.end - place.start).is_multiple_of(UNIT as u64);
         if !kept_half.iter().chain(released_half).all(whole) {
             return Ok(Err(wording::EXTENTS_NOT_ALIGNED.to_owned()));
@@ -189,7 +189,7 @@ pub(crate) struct Raw {
 
 impl Raw {
     /// Opens the device that a file system is on; a sentence without a full stop, where that may not be.
-    pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, LabError> {
+    pub(crate) fn open(mount: &Mount) -> Result<Result<Self, String>, TargetError> {
         let DeviceNumber { major, minor } = mount.device;
         let paths = [PathBuf::from(format!("/dev/block/{major}:{minor}")), PathBuf::from(&mount.source)];
         let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;

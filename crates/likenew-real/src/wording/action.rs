@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-// Verb phrases: `LabError::System` puts "could not" before them and the system's reason behind them.
+// Verb phrases: `TargetError::System` puts "could not" before them and the system's reason behind them.
 
 pub(crate) const MOUNT_TRACEFS: &str = "mount the kernel's tracing file system";
 pub(crate) const WRITE_TRACE: &str = "write the trace";

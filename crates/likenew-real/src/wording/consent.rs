@@ -1,6 +1,6 @@
 //! Why something is not overwritten or discarded, who else uses it, and what to do about it; the drive lock.
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;

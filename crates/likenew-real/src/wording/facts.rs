@@ -1,6 +1,6 @@
 //! Why a fact of a drive is unknown, where a known one is from, and what would help.
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use std::fmt::Display;
 use std::io;
 

@@ -1,6 +1,6 @@
 //! Recording and counting block I/O.
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use std::fmt::Display;
 use std::io;
 

@@ -1,7 +1,7 @@
 //! What a path is, what it does not support, and what has to be known about its numbers; why nothing can be measured
 //! in a folder, and why a file is not rewritten.
 
-use likenew_core::lab_error::system_reason;
+use likenew_core::target_error::system_reason;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;

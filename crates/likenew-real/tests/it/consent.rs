@@ -11,7 +11,7 @@ use crate::support::{
     Loop, Mounted, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says, soon,
 };
 use likenew_core::io::{Op, Outcome};
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::file_store::FileStore;
 use likenew_real::open::{Options, open};
@@ -509,8 +509,8 @@ fn what_is_neither_device_nor_file_is_refused() {
     let place = disk_folder();
     for path in [place.path(), Path::new("/dev/null"), Path::new("/does/not/exist")] {
         match Loss::at(path) {
-            Err(LabError::Refused(text) | LabError::Unsuitable(text)) => assert!(!text.is_empty()),
-            Err(lab_error) => says(&lab_error.to_string(), &["does not exist"]),
+            Err(TargetError::Refused(text) | TargetError::Unsuitable(text)) => assert!(!text.is_empty()),
+            Err(target_error) => says(&target_error.to_string(), &["does not exist"]),
             Ok(loss) => panic!("{loss}"),
         }
     }

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use crate::support::{Loop, Mounted, disk_folder, lane, one, open_folder, refusal, says, soon};
-use likenew_core::drive::{Kind, LaneRequirements};
+use likenew_core::drive::{LaneRequirements, TargetKind};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, open};
@@ -225,12 +225,12 @@ fn a_folder_that_vanishes_ends_the_measurement() {
         let mut first = lane(&mut *drive);
         assert_eq!(one(&mut first, Op::Write, 0, 4096).unwrap(), Outcome::Done);
         fs::remove_dir_all(&folder).unwrap();
-        let lab_error = one(&mut first, Op::Write, FILE, 4096).unwrap_err();
-        assert!(matches!(&lab_error, LabError::Gone(path) if *path == folder), "{lab_error}");
+        let target_error = one(&mut first, Op::Write, FILE, 4096).unwrap_err();
+        assert!(matches!(&target_error, TargetError::Gone(path) if *path == folder), "{target_error}");
         drop(first);
-        let lab_error =
+        let target_error =
             drive.lanes(&LaneRequirements { lanes: 1, depth: 1, length_max: 4096 }).err().unwrap();
-        assert!(matches!(lab_error, LabError::Gone(_)), "{lab_error}");
+        assert!(matches!(target_error, TargetError::Gone(_)), "{target_error}");
     }
 }
 
@@ -241,7 +241,7 @@ fn a_folder_says_what_it_is() {
         let mut drive = open_folder(place.path(), engine, 2, FILE).unwrap();
         drop(lane(&mut *drive));
         let identity = drive.identity();
-        assert_eq!((identity.kind, &*identity.engine), (Kind::Folder, name));
+        assert_eq!((identity.kind, &*identity.engine), (TargetKind::Folder, name));
         assert_eq!(identity.name, place.path().display().to_string());
         let fact =
             |name: &str| identity.facts.iter().find(|(fact, _)| fact == name).map(|(_, value)| &**value);

@@ -5,10 +5,10 @@ use std::path::Path;
 use crate::support::{Loop, Mounted, agreed, filled_file};
 use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::laws;
 use likenew_core::procedure::Layout;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_real::engine::Engine;
 use likenew_real::nop::Nop;
@@ -28,7 +28,7 @@ impl Drive for Boxed {
     fn lanes_max(&self) -> u32 {
         self.0.lanes_max()
     }
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         self.0.lanes(need)
     }
 }

@@ -19,7 +19,7 @@ const NOBODY: &str = "65534";
 fn the_other_process() {
     let Some(path) = std::env::var_os(PATH) else { return };
     match Locks::system().take(&[Path::new(&path)]) {
-        Err(lab_error) => println!("\nrefused: {lab_error}"),
+        Err(target_error) => println!("\nrefused: {target_error}"),
         Ok(_lock) => {
             println!("\nheld");
             let _ = std::io::stdin().read(&mut [0]);

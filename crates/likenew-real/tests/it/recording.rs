@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 
 use crate::support::{Loop, Mounted, run, run_when_free};
 use likenew_core::io::Op;
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::{TraceIo, TraceSink};
 use likenew_core::units::Nanos;
 use likenew_real::tracefs::{RecordedDrive, Recording, RecordingCounts};
@@ -59,11 +59,11 @@ fn start(targets: &[&Path], buffer: Option<u64>) -> Option<Recording> {
     let drives = targets.iter().flat_map(|target| RecordedDrive::drives_of(target).unwrap()).collect();
     match Recording::start(drives, buffer) {
         Ok(recording) => Some(recording),
-        Err(lab_error @ (LabError::Refused(_) | LabError::Unsuitable(_))) => {
-            eprintln!("SKIPPED: {lab_error}");
+        Err(target_error @ (TargetError::Refused(_) | TargetError::Unsuitable(_))) => {
+            eprintln!("SKIPPED: {target_error}");
             None
         }
-        Err(lab_error) => panic!("{lab_error}"),
+        Err(target_error) => panic!("{target_error}"),
     }
 }
 

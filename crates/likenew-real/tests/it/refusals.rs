@@ -8,10 +8,10 @@ use std::os::unix::net::UnixListener;
 use crate::support::{
     Loop, Mounted, agreed, disk_folder, filled_file, lane, one, refusal, run, run_when_free, says,
 };
-use likenew_core::drive::{Kind, LaneRequirements};
+use likenew_core::drive::{LaneRequirements, TargetKind};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
+use likenew_core::target_error::TargetError;
 use likenew_real::engine::Engine;
 use likenew_real::open::{Options, PathKind, examine, open};
 use likenew_real::scratch::Scratch;
@@ -38,7 +38,7 @@ fn what_is_no_drive_is_named() {
         (at("short/below"), ["short/below", "examine"]),
     ] {
         match open(&path, Options::default()) {
-            Err(lab_error) => says(&lab_error.to_string(), &words),
+            Err(target_error) => says(&target_error.to_string(), &words),
             Ok(_) => panic!("{} was opened", path.display()),
         }
     }
@@ -54,14 +54,14 @@ fn a_users_file_is_read_and_never_written() {
     for engine in [Engine::Uring, Engine::Posix] {
         let mut drive = open(&link, Options { engine, ..Options::default() }).unwrap();
         let identity = drive.identity();
-        assert_eq!(identity.kind, Kind::File);
+        assert_eq!(identity.kind, TargetKind::File);
         let leads_to = ("leads to".to_owned(), fs::canonicalize(&path).unwrap().display().to_string());
         assert!(identity.facts.contains(&leads_to), "{:?}", identity.facts);
         let mut lane = lane(&mut *drive);
         for op in [Op::Write, Op::Trim] {
-            let lab_error = one(&mut lane, op, 0, 4096).unwrap_err();
-            assert!(matches!(lab_error, LabError::Refused(_)));
-            says(&lab_error.to_string(), &[op.name(), "reading only", "give a folder"]);
+            let target_error = one(&mut lane, op, 0, 4096).unwrap_err();
+            assert!(matches!(target_error, TargetError::Refused(_)));
+            says(&target_error.to_string(), &[op.name(), "reading only", "give a folder"]);
         }
         assert_eq!(one(&mut lane, Op::Read, 8192, 4096).unwrap(), Outcome::Done);
         assert_eq!(lane.buffer(Slot(0))[..4096], before[8192..12288]);
@@ -82,7 +82,7 @@ fn a_device_is_read_and_not_written_without_consent() {
     let identity = drive.identity();
     assert_eq!(
         (identity.kind, identity.capacity_bytes, drive.geometry().writable),
-        (Kind::Device, 1 << 20, false)
+        (TargetKind::Device, 1 << 20, false)
     );
     says(&identity.caveats.join("\n"), &["a file on another drive"]);
     let mut lane = lane(&mut *drive);

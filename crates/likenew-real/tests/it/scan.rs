@@ -27,7 +27,7 @@ fn found(request: &Request) -> Scan {
 
 fn refused(folder: &Path) -> String {
     match scan(&request(&[folder]), &mut |_| ControlFlow::Continue(())) {
-        Err(ScanError::LabError(lab_error)) => lab_error.to_string(),
+        Err(ScanError::TargetError(target_error)) => target_error.to_string(),
         other => panic!("{other:?}"),
     }
 }

@@ -7,7 +7,7 @@ use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_core::workload::OldFiles;
 use likenew_diagnosis::{
-    Case, Diagnosis, FoundCause, Kind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
+    Case, Diagnosis, FoundCause, CauseKind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
 use likenew_measuring::commits::Commits;
@@ -52,7 +52,7 @@ pub(super) struct Answers<'a> {
 
 /// Causes that do harm: neither by design, nor a sleep in pauses that only costs the first read after them.
 pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &FoundCause> {
-    let is_harmful = |found: &&FoundCause| found.cause.kind != Kind::ByDesign && !is_normal_sleep(found);
+    let is_harmful = |found: &&FoundCause| found.cause.kind != CauseKind::ByDesign && !is_normal_sleep(found);
     diagnosis.causes.iter().filter(is_harmful)
 }
 
@@ -303,7 +303,7 @@ impl Answers<'_> {
             format!("likenew check {}", shell_quote(site.target))
         };
         let answer = match site.kind {
-            drive::Kind::Simulated => answer,
+            drive::TargetKind::Simulated => answer,
             _ if self.options.from_outputs => answer,
             _ if self.case.drive().is_some() => answer.action(wording::run_again_later(&command)),
             _ => answer.action(wording::name_this_run_later(&command)),
@@ -409,7 +409,7 @@ impl Answers<'_> {
 
     /// `named` is the symptom that the question or the headline names.
     fn cause(&self, found_cause: &FoundCause, explained: Explained, named: Option<Symptom>) -> Answer {
-        let is_by_design = found_cause.cause.kind == Kind::ByDesign;
+        let is_by_design = found_cause.cause.kind == CauseKind::ByDesign;
         let is_sleep = is_normal_sleep(found_cause);
         let standing = if is_by_design || is_sleep { Standing::Info } else { Standing::Problem };
         let mut answer = match self.pauses.filter(|_| is_sleep) {
@@ -507,7 +507,7 @@ impl Answers<'_> {
 
     /// Where on a hard disk sequential I/O was measured. Where the files of a folder lie is unknown.
     fn places_of_disk(&self) -> Option<Answer> {
-        let is_folder = self.case.site.as_ref().is_none_or(|site| site.kind == drive::Kind::Folder);
+        let is_folder = self.case.site.as_ref().is_none_or(|site| site.kind == drive::TargetKind::Folder);
         let is_written = self.case.measurements.metric(Metric::SequentialWrite).is_some();
         (self.case.is_disk() && !is_folder).then(|| wording::places_of_disk(is_written))
     }
@@ -746,7 +746,7 @@ mod tests {
         let references: Vec<Reference> = all.filter(|_| is_compared).collect();
         let site = Site {
             target: "sim:x",
-            kind: drive::Kind::Simulated,
+            kind: drive::TargetKind::Simulated,
             trims: true,
             writable: true,
             free_bytes: None,

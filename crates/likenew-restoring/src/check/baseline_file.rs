@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::Facts;
 use likenew_core::findings::Findings;
 use likenew_core::input::one_line;
@@ -56,7 +56,7 @@ impl DriveModel {
     fn of_evidence(evidence: &Evidence) -> Option<Self> {
         let identity = &evidence.identity;
         match (identity.kind, &identity.model) {
-            (Kind::Simulated, Some(model)) => Some(Self {
+            (TargetKind::Simulated, Some(model)) => Some(Self {
                 model: model.clone(),
                 capacity_bytes: identity.capacity_bytes,
                 file_system: None,

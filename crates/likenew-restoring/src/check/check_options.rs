@@ -1,6 +1,6 @@
 //! The settings of a check, and which of them make sense.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::procedure::Evidence;
 use likenew_core::region::Region;
 use likenew_core::units::size_text;
@@ -190,7 +190,7 @@ impl CheckOptions {
     pub(super) fn area_of(&self, evidence: &Evidence) -> u64 {
         let capacity = evidence.geometry.capacity;
         match evidence.identity.kind {
-            Kind::Folder => {
+            TargetKind::Folder => {
                 let area = (self.budget() / Self::PARTS).min(capacity);
                 area - area % Self::AREA_STEP
             }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Ended, Evidence, PastSteps, Place, Steps};
@@ -168,7 +168,7 @@ fn area(options: &CheckOptions, evidence: &Evidence) -> Option<Range<u64>> {
         let length = options.area_of(evidence);
         // The end of a drive is written last, so it is free more often than not.
         let end = capacity - capacity % CheckOptions::AREA_STEP;
-        if evidence.identity.kind == Kind::Folder { 0..length.min(end) } else { end - length..end }
+        if evidence.identity.kind == TargetKind::Folder { 0..length.min(end) } else { end - length..end }
     })
 }
 
@@ -216,7 +216,7 @@ impl<'a, 's> Experiment<'a, 's> {
     fn measure(&mut self, area: Option<&Range<u64>>) -> Result<(), Halt> {
         self.results.ran.quiet = sound(self.timed(names::QUIET, Workload::rest(QUIET_TIME))?);
         let evidence = self.steps.evidence();
-        if evidence.identity.kind != Kind::Folder {
+        if evidence.identity.kind != TargetKind::Folder {
             let whole = 0..evidence.geometry.capacity;
             self.reads(&whole, 0)?;
             self.load(&whole)?;
@@ -334,7 +334,7 @@ impl<'a, 's> Experiment<'a, 's> {
     /// compared with each other.
     fn new_places(&self, area: &Range<u64>) -> Option<Range<u64>> {
         let start = area.end - (area.end - area.start) / PART / u64::from(BLOCK) * u64::from(BLOCK);
-        (self.steps.evidence().identity.kind != Kind::Simulated).then_some(start..area.end)
+        (self.steps.evidence().identity.kind != TargetKind::Simulated).then_some(start..area.end)
     }
 
     /// One sequential pass with a flush at its end; `length` is that of a whole pass.
@@ -370,7 +370,7 @@ impl<'a, 's> Experiment<'a, 's> {
     /// Whether nothing says how fast writes should be, so that they are compared with themselves. A simulated drive is compared with a
     /// new one, which itself has no reference.
     fn lacks_write_reference(&self) -> bool {
-        let is_real = self.steps.evidence().identity.kind != Kind::Simulated;
+        let is_real = self.steps.evidence().identity.kind != TargetKind::Simulated;
         let is_write = |of: &ReferenceOption| of.metric.op() == Op::Write;
         is_real && !self.options.references.iter().any(is_write)
     }

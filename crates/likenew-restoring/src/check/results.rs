@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::io::Op;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, PastSteps};
@@ -270,7 +270,7 @@ impl<'a> CheckResults<'a> {
     }
 
     fn is_folder(&self) -> bool {
-        self.evidence.identity.kind == Kind::Folder
+        self.evidence.identity.kind == TargetKind::Folder
     }
 
     /// How fast old data was read sequentially; in a folder, old files of the owner.

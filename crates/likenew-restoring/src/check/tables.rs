@@ -3,7 +3,7 @@
 
 use likenew_core::findings::{Action, Answer, Findings, Line, Row, Series, Shape};
 use likenew_core::row;
-use likenew_diagnosis::{Case, Diagnosis, FoundCause, Indicator, Kind, Measured, Metric, Origin, cost};
+use likenew_diagnosis::{Case, CauseKind, Diagnosis, FoundCause, Indicator, Measured, Metric, Origin, cost};
 use likenew_measuring::data::files::FileScan;
 use likenew_procedure_support::series::{axis, speed};
 
@@ -47,9 +47,9 @@ fn cause_row(found_cause: &FoundCause) -> Row {
         cause: found_cause.cause.name,
         probability_percent: found_cause.chance * 100.0,
         kind: match found_cause.cause.kind {
-            Kind::Drive => "the drive",
-            Kind::ByDesign => "by design",
-            Kind::NotTheDrive => "not the drive",
+            CauseKind::Drive => "the drive",
+            CauseKind::ByDesign => "by design",
+            CauseKind::NotTheDrive => "not the drive",
         },
         explains: found_cause.explains.iter().map(|symptom| symptom.title()).collect::<Vec<_>>().join("; "),
     }

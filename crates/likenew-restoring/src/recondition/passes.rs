@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, RewriteSettings, WriteSpeed};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::probe::{Probe, ProbeResult};
@@ -199,7 +199,7 @@ const TRIAL_GAIN_LEAST: f64 = 1.1;
 impl ReconditionStep for Rewrite {
     /// A folder needs no consent.
     fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
-        if context.evidence.identity.kind == Kind::Device {
+        if context.evidence.identity.kind == TargetKind::Device {
             return Some(wording::owner_must_name_it());
         }
         context.virtual_by().map(wording::host_decides)

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::fix::{AddressRange, Fix, FixEnd, REWRITE_GAIN_MIN};
 use likenew_core::io::{DataClass, Op};
 use likenew_core::procedure::{Ended, Steps};
@@ -53,7 +53,7 @@ const UNDISTURBED: f64 = 0.25;
 impl ReconditionStep for Refresh {
     /// A folder needs no consent.
     fn caveat(&self, context: &StepContext<'_>) -> Option<String> {
-        let is_device = context.evidence.identity.kind == Kind::Device;
+        let is_device = context.evidence.identity.kind == TargetKind::Device;
         is_device.then(wording::owner_must_name_it)
     }
 

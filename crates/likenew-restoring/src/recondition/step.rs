@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::Facts;
 use likenew_core::fix::{Feasibility, Fix, FixEnd, FixReport, WriteSpeed};
 use likenew_core::io::Op;
@@ -332,11 +332,11 @@ impl StepContext<'_> {
     }
 
     pub(super) fn is_folder(&self) -> bool {
-        self.evidence.identity.kind == Kind::Folder
+        self.evidence.identity.kind == TargetKind::Folder
     }
 
     pub(super) fn is_simulated(&self) -> bool {
-        self.evidence.identity.kind == Kind::Simulated
+        self.evidence.identity.kind == TargetKind::Simulated
     }
 
     /// Space without files of the owner, in whole MiB; in a folder, that of the temporary files.

@@ -1,6 +1,6 @@
 //! Does TRIM reach the drive? The first step that decides it gives the answer; the table and the charts of all steps.
 
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Line, Row, Series, Shape, Standing};
 use likenew_core::probe::Layer;
 use likenew_core::procedure::Evidence;
@@ -116,7 +116,7 @@ fn advise(
         answer = answer.caveat(wording::SEEN_AT_THE_TOP);
     }
     if answer.standing == Standing::Unknown && trim_evidence.read_back.is_none() {
-        let is_only_inspected = matches!(evidence.identity.kind, Kind::Device | Kind::File);
+        let is_only_inspected = matches!(evidence.identity.kind, TargetKind::Device | TargetKind::File);
         return if is_only_inspected { answer.caveat(wording::TEST_FOLDER) } else { answer };
     }
     let could_measure = !options.worth && evidence.geometry.writable && trim_evidence.refusal.is_none();

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::damage::{Damage, DamageKind, DamagedRange};
 use likenew_core::findings::Row;
 use likenew_core::probe::ExtentMap;
 use likenew_core::procedure::Evidence;
@@ -79,13 +79,14 @@ impl DamageSummary {
     /// The first range in the list of what was read.
     pub(super) fn first(&self) -> Option<&DamagedRange> {
         let all = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
-        all.into_iter().find(|range| range.kind != Kind::Unreadable)
+        all.into_iter().find(|range| range.kind != DamageKind::Unreadable)
     }
 
     /// What could not be read, in any pass or probe.
     pub(super) fn unreadable(&self) -> Unreadable {
         let found = || self.passes.iter().map(|(_, damage)| damage).chain([&self.probe_damage]);
-        let ranges = found().flat_map(|damage| &damage.ranges).filter(|range| range.kind == Kind::Unreadable);
+        let ranges =
+            found().flat_map(|damage| &damage.ranges).filter(|range| range.kind == DamageKind::Unreadable);
         let listed = disjoint(ranges.map(|range| range.from..range.to).collect());
         let listed_bytes: u64 = listed.iter().map(|range| range.end - range.start).sum();
         let most = found().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
@@ -94,7 +95,10 @@ impl DamageSummary {
 
     /// For each kind of content, `[address read, address that this was written for]`, in bytes: what holds no other address stands at
     /// its own.
-    pub(super) fn addresses(&self, verification: &Verification<'_>) -> Vec<(Option<Kind>, Vec<[f64; 2]>)> {
+    pub(super) fn addresses(
+        &self,
+        verification: &Verification<'_>,
+    ) -> Vec<(Option<DamageKind>, Vec<[f64; 2]>)> {
         let layout = &verification.layout;
         let step = (layout.span / ADDRESS_POINTS).max(layout.options.block);
         let line = |from: u64, to: u64, label: u64| {
@@ -106,16 +110,16 @@ impl DamageSummary {
         let intact = intact.filter(|range| range.at == range.label);
         let intact: Vec<[f64; 2]> =
             intact.flat_map(|range| line(range.at, range.at + range.bytes, range.label)).collect();
-        let of_kind = |kind: Kind| {
+        let of_kind = |kind: DamageKind| {
             let ranges = self.listed_ranges().map(|(_, range)| range).filter(|range| range.kind == kind);
             let label = |range: &DamagedRange| match (kind, range.content.address) {
-                (Kind::Wrapped, Some(address)) => address,
+                (DamageKind::Wrapped, Some(address)) => address,
                 _ => range.from,
             };
             let points = ranges.flat_map(|range| line(range.from, range.to, label(range))).collect();
             (Some(kind), points)
         };
-        let kinds = Kind::ALL.into_iter().chain([Kind::Unreadable]).map(of_kind);
+        let kinds = DamageKind::ALL.into_iter().chain([DamageKind::Unreadable]).map(of_kind);
         [(None, intact)].into_iter().chain(kinds).filter(|(_, points)| !points.is_empty()).collect()
     }
 
@@ -131,7 +135,7 @@ impl DamageSummary {
                 written_in_pass: range.content.pass,
                 written_with_key: range.content.key,
                 first_bytes: match range.kind {
-                    Kind::Unreadable => String::new(),
+                    DamageKind::Unreadable => String::new(),
                     _ => range.content.bytes.iter().map(|byte| format!("{byte:02x}")).collect(),
                 },
             }
@@ -151,7 +155,7 @@ impl Capacity {
         for (_, damage) in last_read.iter().filter(|_| passed) {
             checked += damage.checked_bytes;
             damaged += damage.bytes();
-            lost += damage.bytes() - damage.bytes_of(Kind::Wrong);
+            lost += damage.bytes() - damage.bytes_of(DamageKind::Wrong);
         }
         let intact = checked - damaged;
         let whole = checked == verification.layout.span && !verification.layout.is_folder;
@@ -226,7 +230,7 @@ pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) 
 
 /// The content of ranges: as written, except for the damage.
 fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRange> {
-    let elsewhere = damage.ranges.iter().filter(|damaged| damaged.kind == Kind::Wrapped);
+    let elsewhere = damage.ranges.iter().filter(|damaged| damaged.kind == DamageKind::Wrapped);
     let mut misplaced: Vec<MisplacedRange> = elsewhere
         .filter_map(|damaged| {
             let label = damaged.content.address?;

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use likenew_core::damage::{Damage, DamagedRange, Kind};
-use likenew_core::drive::Kind as DriveKind;
+use likenew_core::damage::{Damage, DamageKind, DamagedRange};
+use likenew_core::drive::TargetKind;
 use likenew_core::io::{DataClass, Op, Sample};
 use likenew_core::probe::{ExtentMap, Probe, ProbeResult};
 use likenew_core::procedure::{Ended, Evidence, Steps};
@@ -44,7 +44,7 @@ impl<'a> Verification<'a> {
         let Evidence { geometry, identity, plan, .. } = steps.evidence();
         let step = if geometry.boundary.is_some() { options.block } else { geometry.block.max(512).into() };
         let places = boundary_offsets(span, options.block, step);
-        let is_folder = identity.kind == DriveKind::Folder;
+        let is_folder = identity.kind == TargetKind::Folder;
         let layout = VerifyLayout { options: options.clone(), span, key: plan.seed, step, is_folder, places };
         let mut followed = Self {
             layout,
@@ -64,7 +64,7 @@ impl<'a> Verification<'a> {
     /// Whether it helps to know where the file system put the files. Not after an interruption, because new
     /// files are in other places.
     fn needs_extents(&self, evidence: &Evidence) -> bool {
-        let has_file_system = matches!(evidence.identity.kind, DriveKind::Folder | DriveKind::File);
+        let has_file_system = matches!(evidence.identity.kind, TargetKind::Folder | TargetKind::File);
         let wrapped = self.last_read().iter().any(|(_, damage)| damage.wrapped_bytes > 0);
         let same_files = !evidence.segments.iter().any(|segment| segment.after_interruption);
         has_file_system && wrapped && same_files
@@ -371,7 +371,7 @@ impl ProbeSummary {
                 let found = ranges(segment).find(|range| range.from < end && sample.offset < range.to);
                 match found {
                     None => there.push(sample.offset % round + sample.bytes()),
-                    Some(range) if range.kind != Kind::Wrapped => gone.push(range.from % round),
+                    Some(range) if range.kind != DamageKind::Wrapped => gone.push(range.from % round),
                     // This run wrote what is there, so the place exists.
                     Some(_) => {}
                 }
@@ -396,12 +396,12 @@ pub(super) fn wraps_at<'a>(segments: impl Iterator<Item = &'a Segment>) -> Optio
 
 fn ranges(segment: &Segment) -> impl Iterator<Item = &DamagedRange> {
     let all = segment.damage.iter().flat_map(|damage| &damage.ranges);
-    all.filter(|range| range.kind != Kind::Unreadable)
+    all.filter(|range| range.kind != DamageKind::Unreadable)
 }
 
 /// Distance of a sector from the address it was written for.
 fn displacement(range: &DamagedRange) -> Option<u64> {
-    let address = range.content.address.filter(|_| range.kind == Kind::Wrapped)?;
+    let address = range.content.address.filter(|_| range.kind == DamageKind::Wrapped)?;
     Some(range.from.abs_diff(address))
 }
 

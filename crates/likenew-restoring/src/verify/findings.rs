@@ -1,8 +1,8 @@
 //! The findings of a verification: whether the capacity is real, whether data reads back as it was written, the parts with their
 //! speed and damage.
 
-use likenew_core::damage::{Damage, DamagedRange, Kind};
-use likenew_core::drive::Kind as DriveKind;
+use likenew_core::damage::{Damage, DamageKind, DamagedRange};
+use likenew_core::drive::TargetKind;
 use likenew_core::findings::{Answer, Findings, Line, Mark, Overview, Series, Shape, Standing};
 use likenew_core::io::Op;
 use likenew_core::procedure::Evidence;
@@ -176,7 +176,7 @@ pub(super) fn picture(rows: &[PartRow], passes: u32) -> Series {
 }
 
 /// What was read at each address, and for which it was written.
-fn address_map(contents: &[(Option<Kind>, Vec<[f64; 2]>)], capacity: &Capacity) -> Series {
+fn address_map(contents: &[(Option<DamageKind>, Vec<[f64; 2]>)], capacity: &Capacity) -> Series {
     let lines = contents.iter().map(|(kind, points)| Line::new(wording::content_name(*kind), points.clone()));
     let limit = capacity.holds_at_most_bytes;
     let mark = limit.map(|most| Mark { x: most as f64, label: wording::REAL_CAPACITY.into() });
@@ -222,7 +222,7 @@ pub(super) fn conclude(
         total = last.clone();
     }
     let (subject, claimed) = match evidence.identity.kind {
-        DriveKind::Folder => (Subject::Folder, layout.span),
+        TargetKind::Folder => (Subject::Folder, layout.span),
         _ if layout.span == evidence.geometry.capacity => (Subject::Drive, layout.span),
         _ => (Subject::Beginning, evidence.geometry.capacity),
     };
@@ -322,7 +322,7 @@ impl Case<'_> {
     /// A simulated drive has no cable.
     fn advise_repair(&self, answer: Answer) -> Answer {
         let answer = answer.action(wording::copy_first());
-        if self.evidence.identity.kind == DriveKind::Simulated {
+        if self.evidence.identity.kind == TargetKind::Simulated {
             return answer;
         }
         let command = likenew("verify", self.evidence, "");

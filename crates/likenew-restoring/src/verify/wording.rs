@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use likenew_core::damage::{Damage, DamagedRange, Kind};
+use likenew_core::damage::{Damage, DamageKind, DamagedRange};
 use likenew_core::findings::{Action, Answer, Loss, OverviewTable};
 use likenew_core::io::Op;
 use likenew_core::quantity::{Rate, Share, Size, count};
@@ -341,7 +341,7 @@ pub(super) fn damaged(
         )
     };
     let mut answer = Answer::problem(INTEGRITY, "Data integrity", answer);
-    for kind in Kind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
+    for kind in DamageKind::ALL.into_iter().filter(|kind| total.bytes_of(*kind) > 0) {
         answer = answer.with_evidence(kind_evidence(kind, total));
     }
     if let Some(first) = first {
@@ -350,22 +350,22 @@ pub(super) fn damaged(
     (summary, answer)
 }
 
-fn kind_evidence(kind: Kind, total: &Damage) -> String {
+fn kind_evidence(kind: DamageKind, total: &Damage) -> String {
     let bytes = Size(total.bytes_of(kind));
     match kind {
-        Kind::Wrapped => {
+        DamageKind::Wrapped => {
             format!("{bytes} holds what was written for another address: two addresses share one location.")
         }
-        Kind::Missing => {
+        DamageKind::Missing => {
             format!("{bytes} holds only zeros or only ones: the drive dropped the writes.")
         }
-        Kind::Stale => {
+        DamageKind::Stale => {
             format!("{bytes} holds older data: an acknowledged write was lost.")
         }
-        Kind::Wrong => {
+        DamageKind::Wrong => {
             format!("{bytes} holds something else; {} of its bits differ.", Share(wrong_bit_share(total)))
         }
-        Kind::Unreadable => format!("{bytes} could not be read."),
+        DamageKind::Unreadable => format!("{bytes} could not be read."),
     }
 }
 
@@ -377,7 +377,7 @@ fn wrong_bit_share(total: &Damage) -> f64 {
 fn first_damage(first: &DamagedRange) -> String {
     let (from, to) = (Number(first.from as f64), Number(first.to as f64));
     match (first.kind, first.content.address) {
-        (Kind::Wrapped, Some(address)) => format!(
+        (DamageKind::Wrapped, Some(address)) => format!(
             "The first damage is at bytes {from} to {to}, which hold what was written for byte {}.",
             Number(address as f64)
         ),
@@ -429,14 +429,14 @@ fn with_cost(action: Action, bytes: u64, time: Option<Nanos>, loses: Loss) -> Ac
 
 pub(super) fn damage_table(total: &Damage) -> OverviewTable {
     let mut table = OverviewTable::new(["damage", "amount", "what it means"]);
-    let kinds = Kind::ALL.into_iter().chain([Kind::Unreadable]);
+    let kinds = DamageKind::ALL.into_iter().chain([DamageKind::Unreadable]);
     for kind in kinds.filter(|kind| total.bytes_of(*kind) > 0) {
         let meaning = match kind {
-            Kind::Wrapped => "two addresses share one location".into(),
-            Kind::Missing => "reads back as zeros or ones".into(),
-            Kind::Stale => "reads back older data: an acknowledged write was lost".into(),
-            Kind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
-            Kind::Unreadable => "the drive does not return it".into(),
+            DamageKind::Wrapped => "two addresses share one location".into(),
+            DamageKind::Missing => "reads back as zeros or ones".into(),
+            DamageKind::Stale => "reads back older data: an acknowledged write was lost".into(),
+            DamageKind::Wrong => format!("{} of the bits flipped", Share(wrong_bit_share(total))),
+            DamageKind::Unreadable => "the drive does not return it".into(),
         };
         table.push([kind.name().to_owned(), Size(total.bytes_of(kind)).to_string(), meaning]);
     }
@@ -481,14 +481,14 @@ pub(super) const WRITTEN_AXIS: &str = "address written";
 pub(super) const REAL_CAPACITY: &str = "real capacity";
 
 /// What an address holds; `None`: what was written there.
-pub(super) fn content_name(kind: Option<Kind>) -> &'static str {
+pub(super) fn content_name(kind: Option<DamageKind>) -> &'static str {
     match kind {
         None => "as written",
-        Some(Kind::Wrapped) => "written to another address",
-        Some(Kind::Missing) => "zeros or ones",
-        Some(Kind::Stale) => "older data",
-        Some(Kind::Wrong) => "wrong bits",
-        Some(Kind::Unreadable) => "unreadable",
+        Some(DamageKind::Wrapped) => "written to another address",
+        Some(DamageKind::Missing) => "zeros or ones",
+        Some(DamageKind::Stale) => "older data",
+        Some(DamageKind::Wrong) => "wrong bits",
+        Some(DamageKind::Unreadable) => "unreadable",
     }
 }
 

@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use likenew_core::io::{DataClass, Io, Op, Sample, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::Geometry;
+use likenew_core::target_error::TargetError;
 use likenew_core::trace::{Fit, ReplaySpec, TraceSource};
 use likenew_core::units::Nanos;
 
@@ -160,7 +160,7 @@ impl IoSource for Preparation {
         false
     }
 
-    fn ready(&mut self, _: Nanos) -> Result<Option<usize>, LabError> {
+    fn ready(&mut self, _: Nanos) -> Result<Option<usize>, TargetError> {
         Ok((self.at < self.parts && self.in_flight < self.depth).then_some(0))
     }
 

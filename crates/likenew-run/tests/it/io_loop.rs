@@ -27,7 +27,7 @@ fn drive(servers: usize) -> Memory {
 
 fn run_quietly(mut drive: Memory, workload: &Workload) -> Segment {
     let ran = run(&mut drive, workload, &mut || Box::new(())).unwrap();
-    assert!(ran.lab_error.is_none());
+    assert!(ran.target_error.is_none());
     ran.segment
 }
 
@@ -47,7 +47,7 @@ fn zeros_are_written_even_where_a_read_has_just_filled_the_buffer() {
     let mut drive = drive(2);
     let mut run_here = |text: &str| {
         let ran = run(&mut drive, &workload(text), &mut || Box::new(())).unwrap();
-        assert!(ran.lab_error.is_none());
+        assert!(ran.target_error.is_none());
         drive.bytes().to_vec()
     };
     let written = run_here(
@@ -163,7 +163,7 @@ fn a_bad_place_is_counted_and_a_full_drive_ends_the_workload() {
 #[test]
 fn what_was_measured_before_the_drive_vanished_is_kept() {
     let ran = run(&mut drive(1).lost_after(500), &reads("ops = 1000", 1), &mut || Box::new(())).unwrap();
-    assert!(ran.lab_error.unwrap().to_string().contains("disappeared"));
+    assert!(ran.target_error.unwrap().to_string().contains("disappeared"));
     assert_eq!(ran.segment.total().ios, 500);
 }
 
@@ -255,7 +255,7 @@ fn a_drive_without_a_page_cache_refuses_to_use_one() {
     for odd in [buffered, null, Workload { cold: true, ..usual }] {
         let refused = run(&mut drive(1), &odd, &mut || Box::new(()));
         assert!(
-            matches!(refused, Err(RunError::LabError(lab_error)) if lab_error.to_string().contains("no page cache"))
+            matches!(refused, Err(RunError::TargetError(target_error)) if target_error.to_string().contains("no page cache"))
         );
     }
 }

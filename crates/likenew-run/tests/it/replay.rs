@@ -82,8 +82,8 @@ fn ran(mut drive: Memory, workload: &Workload, ios: Vec<Result<TraceIo, String>>
 }
 
 fn replay_record(drive: Memory, workload: &Workload, ios: &[TraceIo]) -> (Segment, ReplayRecord) {
-    let RunResult { segment, lab_error } = ran(drive, workload, ios.iter().copied().map(Ok).collect());
-    assert!(lab_error.is_none() && segment.stop == Stop::Reached, "{lab_error:?}");
+    let RunResult { segment, target_error } = ran(drive, workload, ios.iter().copied().map(Ok).collect());
+    assert!(target_error.is_none() && segment.stop == Stop::Reached, "{target_error:?}");
     let replay_record = segment.replay_record.clone();
     (segment, replay_record.unwrap_or_else(|| panic!("a replay has a record")))
 }
@@ -231,9 +231,9 @@ fn streams_are_applications_and_the_rest() {
 fn a_broken_recording_ends_the_workload_with_what_was_measured() {
     let ios =
         vec![Ok(read(0, 5)), Ok(read(20, 5)), Err("day, line 3: expected a number".into()), Ok(read(40, 5))];
-    let RunResult { segment, lab_error } =
+    let RunResult { segment, target_error } =
         ran(drive(1), &workload(ReplayTiming::Timed(clocked()), 8), ios.clone());
-    assert!(lab_error.unwrap().to_string().contains("line 3"));
+    assert!(target_error.unwrap().to_string().contains("line 3"));
     assert!(segment.total().ios <= 2);
     let mut drive = drive(1);
     let mut listed = Some(Listed { ios: ios.into(), names: Vec::new() });
@@ -255,9 +255,9 @@ fn what_is_touched_is_written_once_in_order() {
         io(0, Op::Read, (1 << 20) - 512, 512, None, 0),
         io(0, Op::Read, 300 << 10, 150 << 10, None, 0),
     ];
-    let RunResult { segment, lab_error } =
+    let RunResult { segment, target_error } =
         ran(drive(1), &workload(ReplayTiming::Prepare, 2), ios.into_iter().map(Ok).collect());
-    assert!(lab_error.is_none() && segment.replay_record.is_none());
+    assert!(target_error.is_none() && segment.replay_record.is_none());
     let written: Vec<(u64, u32)> =
         segment.samples.iter().map(|sample| (sample.offset, sample.length)).collect();
     let kib = |offset: u64, length: u32| (offset << 10, length << 10);

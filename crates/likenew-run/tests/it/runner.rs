@@ -225,7 +225,7 @@ fn a_drive_that_vanishes_ends_the_run_with_what_there_is() {
     let mut drive = memory().lost_after(25);
     let (mut evidence, mut watch) = (evidence(&drive), RecordingObserver::default());
     let end = run_procedure(&mut drive, &FiveTimes, &mut evidence, &mut watch).unwrap();
-    assert!(matches!(end, End::LabError(_)));
+    assert!(matches!(end, End::TargetError(_)));
     assert_eq!(evidence.segments.iter().map(|segment| segment.ios(Op::Read)).sum::<u64>(), 25);
 }
 

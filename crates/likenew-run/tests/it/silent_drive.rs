@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use likenew_core::io::{Completion, Io, Op, Outcome, Sample, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::segment::{Recorder, Stop};
 use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_core::workload::Workload;
 use likenew_run::run::run;
@@ -41,7 +41,7 @@ impl Drive for Silent {
     fn identity(&self) -> Identity {
         Identity {
             name: "/dev/silent".into(),
-            kind: Kind::Simulated,
+            kind: TargetKind::Simulated,
             model: None,
             engine: "none".into(),
             capacity_bytes: self.geometry.capacity,
@@ -60,7 +60,7 @@ impl Drive for Silent {
         1
     }
 
-    fn lanes(&mut self, _need: &LaneRequirements) -> Result<Vec<Lane<'_>>, LabError> {
+    fn lanes(&mut self, _need: &LaneRequirements) -> Result<Vec<Lane<'_>>, TargetError> {
         Ok(vec![Box::new(SilentLane(self))])
     }
 }
@@ -80,12 +80,12 @@ impl Target for SilentLane<'_> {
         &mut self.0.buffer
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         self.0.waiting.extend_from_slice(batch);
         Ok(self.0.now)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let drive = &mut *self.0;
         if drive.answers > 0 && !drive.waiting.is_empty() {
             drive.answers -= 1;
@@ -132,7 +132,7 @@ impl Recorder for Asks {
 fn a_drive_that_hangs_at_the_end_is_given_up() {
     let mut drive = Silent::after(100);
     let ran = run(&mut drive, &reads("until = { elapsed = '1s' }"), &mut || Box::new(())).unwrap();
-    let Some(LabError::Hung(hang)) = ran.lab_error else { panic!("{:?}", ran.lab_error) };
+    let Some(TargetError::Hung(hang)) = ran.target_error else { panic!("{:?}", ran.target_error) };
     assert_eq!((hang.target.as_str(), hang.ios.len()), ("/dev/silent", 8));
     assert_eq!(hang.ios[0].0, Op::Read);
     assert!(hang.ios.contains(&(Op::Read, 100 * 4096, 4096)), "{hang}");
@@ -152,7 +152,9 @@ fn a_drive_that_hangs_in_the_middle_is_given_up_whatever_the_limits() {
         let workload = reads(&format!("until = {{ {until} }}"));
         // No user stops it within an hour.
         let ran = run(&mut drive, &workload, &mut || Box::new(Asks(Nanos::from_secs(3600)))).unwrap();
-        let Some(LabError::Hung(hang)) = ran.lab_error else { panic!("{until}: {:?}", ran.lab_error) };
+        let Some(TargetError::Hung(hang)) = ran.target_error else {
+            panic!("{until}: {:?}", ran.target_error)
+        };
         assert_eq!((hang.ios.len(), ran.segment.ios(Op::Read)), (8, 100), "{until}");
         assert!(hang.silent >= Nanos::from_secs(180) && drive.now < Nanos::from_secs(182), "{until}: {hang}");
     }
@@ -164,7 +166,7 @@ fn a_drive_that_is_given_nothing_to_do_is_not_silent() {
     let mut drive = Silent::after(u64::MAX);
     let workload = reads_at("until = { ops = 5 }", "open = { per_second = 0.0016666, depth_max = 4 }");
     let ran = run(&mut drive, &workload, &mut || Box::new(())).unwrap();
-    assert!(ran.lab_error.is_none(), "{:?}", ran.lab_error);
+    assert!(ran.target_error.is_none(), "{:?}", ran.target_error);
     assert_eq!(ran.segment.ios(Op::Read), 5);
     assert!(drive.now > Nanos::from_secs(2000), "{}", drive.now);
 }
@@ -174,7 +176,7 @@ fn whoever_asks_to_stop_waits_for_a_shorter_time() {
     let mut drive = Silent::after(100);
     let workload = reads("until = { ops = 1000 }");
     let ran = run(&mut drive, &workload, &mut || Box::new(Asks(Nanos::from_secs(10)))).unwrap();
-    assert!(matches!(ran.lab_error, Some(LabError::Hung(_))));
+    assert!(matches!(ran.target_error, Some(TargetError::Hung(_))));
     assert_eq!((ran.segment.stop, ran.segment.ios(Op::Read)), (Stop::Interrupted, 100));
     assert!(drive.now >= Nanos::from_secs(40) && drive.now < Nanos::from_secs(41), "{}", drive.now);
 }
@@ -183,7 +185,7 @@ fn whoever_asks_to_stop_waits_for_a_shorter_time() {
 fn a_flush_that_hangs_is_given_up() {
     let mut drive = Silent::after(64);
     let ran = run(&mut drive, &reads("flush = true\nuntil = { ops = 64 }"), &mut || Box::new(())).unwrap();
-    let Some(LabError::Hung(hang)) = ran.lab_error else { panic!("{:?}", ran.lab_error) };
+    let Some(TargetError::Hung(hang)) = ran.target_error else { panic!("{:?}", ran.target_error) };
     assert_eq!(hang.ios, [(Op::Flush, 0, 0)]);
     assert_eq!(ran.segment.ios(Op::Read), 64);
 }

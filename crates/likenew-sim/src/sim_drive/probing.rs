@@ -10,10 +10,10 @@ use likenew_core::fix::{
     AddressRange, Feasibility, Fix, FixEnd, FixReport, RewriteSettings, SkippedRange, WriteSpeeds,
 };
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::probe::{
     Content, FACTS_WAIT, Probe, ProbeResult, ReadBack, ReadBackResult, TrimMethod, TrimReport, UNIT, pattern,
 };
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 
 use super::SimDrive;
@@ -22,7 +22,7 @@ use crate::machine_facts::{StaticFacts, fact, reported};
 use crate::wording;
 
 /// Answers a probe.
-pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, LabError> {
+pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, TargetError> {
     let unknown = |reason: &str| ProbeResult::Unknown(reason.to_owned());
     Ok(match probe {
         Probe::Facts => match current_facts(drive) {
@@ -54,7 +54,7 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
 }
 
 /// Writes two halves, trims the second, and reads both.
-fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResult, LabError> {
+fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResult, TargetError> {
     let carries_data = drive.geometry().carries_data;
     let mut host = Host::new(drive)?;
     let (seed, bytes) = (read_back.seed, read_back.bytes);
@@ -93,7 +93,7 @@ fn read_back(drive: &mut SimDrive, read_back: &ReadBack) -> Result<ReadBackResul
 // time.
 
 /// Applies it, as far as that works on such a drive.
-pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, LabError> {
+pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, TargetError> {
     let geometry = drive.geometry();
     let free = drive.free.clone();
     let unknown = |reason: &str| Ok(ProbeResult::Unknown(reason.to_owned()));
@@ -111,7 +111,7 @@ pub(super) fn fix_drive(drive: &mut SimDrive, fix: &Fix) -> Result<ProbeResult, 
     }
 }
 
-fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult, LabError> {
+fn give_up(drive: &mut SimDrive, offset: u64, bytes: u64) -> Result<ProbeResult, TargetError> {
     let sent = Host::new(drive)?.trim(offset, bytes)?;
     let accepted_bytes = sent.accepted_bytes.unwrap_or(0);
     let refused = SkippedRange { bytes: bytes - accepted_bytes, reason: wording::REFUSED.to_owned() };
@@ -135,7 +135,7 @@ fn rewrite(
     drive: &mut SimDrive,
     pieces: &[AddressRange],
     settings: RewriteSettings,
-) -> Result<FixReport, LabError> {
+) -> Result<FixReport, TargetError> {
     let mut rewriting =
         Rewriting { host: Host::new(drive)?, in_flight: Vec::new(), report: FixReport::default() };
     let started_at = rewriting.host.now();
@@ -179,7 +179,7 @@ struct Rewriting<'a> {
 type Attempt = Result<(), String>;
 
 impl Rewriting<'_> {
-    fn part(&mut self, offset: u64, length: u64) -> Result<Attempt, LabError> {
+    fn part(&mut self, offset: u64, length: u64) -> Result<Attempt, TargetError> {
         if self.in_flight.len() == PARTS_IN_FLIGHT
             && let Err(reason) = self.flush_and_read_back()?
         {
@@ -200,7 +200,7 @@ impl Rewriting<'_> {
         }
     }
 
-    fn flush_and_read_back(&mut self) -> Result<Attempt, LabError> {
+    fn flush_and_read_back(&mut self) -> Result<Attempt, TargetError> {
         if self.in_flight.is_empty() {
             return Ok(Ok(()));
         }
@@ -228,7 +228,7 @@ pub(super) struct Host<'a> {
 }
 
 impl<'a> Host<'a> {
-    pub(super) fn new(drive: &'a mut SimDrive) -> Result<Self, LabError> {
+    pub(super) fn new(drive: &'a mut SimDrive) -> Result<Self, TargetError> {
         let carries_data = drive.geometry().carries_data;
         let lane = drive.lanes(&LaneRequirements { lanes: 1, depth: DEPTH, length_max: CHUNK as u32 })?.pop();
         Ok(Self { lane: lane.expect("a drive opens the lanes it was asked for"), carries_data })
@@ -244,12 +244,12 @@ impl<'a> Host<'a> {
         self.lane.buffer(Slot(0))
     }
 
-    pub(super) fn rest(&mut self, span: Nanos) -> Result<(), LabError> {
+    pub(super) fn rest(&mut self, span: Nanos) -> Result<(), TargetError> {
         self.rest_until(self.now() + span)
     }
 
     /// Leaves the drive alone until then.
-    pub(super) fn rest_until(&mut self, until: Nanos) -> Result<(), LabError> {
+    pub(super) fn rest_until(&mut self, until: Nanos) -> Result<(), TargetError> {
         self.lane.wait(until, &mut Vec::new())
     }
 
@@ -260,7 +260,7 @@ impl<'a> Host<'a> {
         op: Op,
         offset: u64,
         length: u64,
-    ) -> Result<Result<Nanos, u64>, LabError> {
+    ) -> Result<Result<Nanos, u64>, TargetError> {
         let batch: Vec<Io> = (0..length.div_ceil(CHUNK))
             .map(|index| Io {
                 slot: Slot(index as u32),
@@ -285,7 +285,7 @@ impl<'a> Host<'a> {
     }
 
     /// Whether the drive did it, and how long that took.
-    pub(super) fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), LabError> {
+    pub(super) fn issue(&mut self, op: Op, offset: u64, length: u64) -> Result<(bool, Nanos), TargetError> {
         let io = Io { slot: Slot(0), op, offset, length: length as u32, data: DataClass::Random, sync: None };
         let sent = self.lane.submit(&[io])?;
         let mut done = Vec::new();
@@ -295,7 +295,7 @@ impl<'a> Host<'a> {
         Ok((done[0].outcome == Outcome::Done, done[0].at - sent))
     }
 
-    pub(super) fn write(&mut self, seed: u64, bytes: u64) -> Result<(), LabError> {
+    pub(super) fn write(&mut self, seed: u64, bytes: u64) -> Result<(), TargetError> {
         for offset in (0..bytes).step_by(CHUNK as usize) {
             let length = CHUNK.min(bytes - offset);
             if self.carries_data {
@@ -307,7 +307,7 @@ impl<'a> Host<'a> {
         self.issue(Op::Flush, 0, 0).map(|_| ())
     }
 
-    pub(super) fn content(&mut self, seed: u64, start: u64, bytes: u64) -> Result<Content, LabError> {
+    pub(super) fn content(&mut self, seed: u64, start: u64, bytes: u64) -> Result<Content, TargetError> {
         let mut content = Content::default();
         for offset in (start..start + bytes).step_by(CHUNK as usize) {
             let length = CHUNK.min(start + bytes - offset);
@@ -321,7 +321,7 @@ impl<'a> Host<'a> {
         Ok(content)
     }
 
-    pub(super) fn trim(&mut self, offset: u64, bytes: u64) -> Result<TrimReport, LabError> {
+    pub(super) fn trim(&mut self, offset: u64, bytes: u64) -> Result<TrimReport, TargetError> {
         let (started_at, mut accepted) = (self.now(), 0);
         for at in (offset..offset + bytes).step_by(CHUNK as usize) {
             let length = CHUNK.min(offset + bytes - at);
@@ -340,7 +340,7 @@ impl<'a> Host<'a> {
     }
 
     /// Reads one unit.
-    pub(super) fn probe(&mut self, unit: u64) -> Result<Nanos, LabError> {
+    pub(super) fn probe(&mut self, unit: u64) -> Result<Nanos, TargetError> {
         Ok(self.issue(Op::Read, unit * UNIT as u64, UNIT as u64)?.1)
     }
 }

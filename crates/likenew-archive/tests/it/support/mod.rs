@@ -1,7 +1,7 @@
 //! A small run to keep.
 
 use likenew_core::counters::FlashCounters;
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::instrument::{AddedLatency, Calibration, Instrument};
 use likenew_core::io::{DataClass, Op, Outcome, Sample};
 use likenew_core::procedure::Plan;
@@ -20,7 +20,7 @@ pub(crate) fn plan() -> Plan {
 pub(crate) fn machine() -> Machine {
     let identity = Identity {
         name: "/mnt/my photos".into(),
-        kind: Kind::Folder,
+        kind: TargetKind::Folder,
         model: Some("INTEL SSDSA2M080".into()),
         engine: "io_uring".into(),
         capacity_bytes: 80_026_361_856,

@@ -5,10 +5,10 @@ use std::sync::Mutex;
 
 use likenew_archive::Archive;
 use likenew_calibration::{
-    Base, Calibration, CalibrationError, Estimate, MeasuredRun, Observer, Options, Standing, calibrate,
-    closest,
+    Base, Calibration, CalibrationError, CalibrationOptions, Estimate, MeasuredRun, Observer, Standing,
+    calibrate, closest,
 };
-use likenew_core::drive::Kind;
+use likenew_core::drive::TargetKind;
 use likenew_core::facts::Facts;
 use likenew_core::probe::ProbeResult;
 use likenew_sim::model::Mechanism;
@@ -42,10 +42,10 @@ pub(crate) fn run(command: &SimCalibrate) -> Result<Exit> {
     }
     command.json.as_deref().map_or(Ok(()), output::check_file)?;
     interrupt::listen_saying(Some(crate::wording::STOPPING_WITHOUT_RESULTS))?;
-    let options = Options {
+    let options = CalibrationOptions {
         candidates: command.candidates as usize,
         threads: std::thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX),
-        ..Options::default()
+        ..CalibrationOptions::default()
     };
     let bar = Bar(Mutex::new(Progress::new()));
     let calibration = choose_base(command, &runs, &options, &bar).and_then(|base| {
@@ -152,7 +152,12 @@ impl Observer for Bar {
 }
 
 /// The drive that was named, the catalog's of this model, or the one that does the runs best; as large as the real one.
-fn choose_base(command: &SimCalibrate, runs: &[MeasuredRun], options: &Options, bar: &Bar) -> Result<Base> {
+fn choose_base(
+    command: &SimCalibrate,
+    runs: &[MeasuredRun],
+    options: &CalibrationOptions,
+    bar: &Bar,
+) -> Result<Base> {
     let capacity = capacity(runs);
     let of_model = runs.iter().find_map(|run| find_in_catalog(facts(run)?)).map(|found| found.simulation);
     let named = command.like.as_deref().map(super::spec).transpose()?;
@@ -203,7 +208,7 @@ fn capacity(runs: &[MeasuredRun]) -> Option<u64> {
         _ => None,
     };
     let whole = |run: &MeasuredRun| {
-        let is_whole = matches!(run.evidence.identity.kind, Kind::Device | Kind::Simulated);
+        let is_whole = matches!(run.evidence.identity.kind, TargetKind::Device | TargetKind::Simulated);
         is_whole.then_some(run.evidence.geometry.capacity)
     };
     runs.iter().find_map(reported).or_else(|| runs.iter().find_map(whole))
@@ -215,7 +220,7 @@ fn state(runs: &[MeasuredRun]) -> String {
     let simulated = |run: &MeasuredRun| {
         let identity = &run.evidence.identity;
         let query = identity.name.split_once('?').map_or("", |(_, query)| query);
-        (identity.kind == Kind::Simulated).then(|| format!("?{query}"))
+        (identity.kind == TargetKind::Simulated).then(|| format!("?{query}"))
     };
     let used = |run: &MeasuredRun| {
         let facts = facts(run)?;

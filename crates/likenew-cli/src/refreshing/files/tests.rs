@@ -23,8 +23,8 @@ fn folder() -> Option<(tempfile::TempDir, PathBuf)> {
     let path = folder.path().join("film");
     fs::write(&path, bytes(9 << 20)).unwrap();
     fs::File::open(&path).unwrap().sync_all().unwrap();
-    if let Err(lab_error) = FileStore::take(&path) {
-        eprintln!("SKIPPED: {lab_error}");
+    if let Err(target_error) = FileStore::take(&path) {
+        eprintln!("SKIPPED: {target_error}");
         return None;
     }
     Some((folder, path))
@@ -42,12 +42,12 @@ fn cut_off(folder: &Path, path: &Path) -> PathBuf {
 }
 
 /// Resumes in the same boot.
-fn resume_after_kill(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
+fn resume_after_kill(folder: &Path) -> Result<Option<ResumeReport>, TargetError> {
     resume(folder, Some(&Boot::from_id("first")))
 }
 
 /// Resumes after a power cut.
-fn resume_after_cut(folder: &Path) -> Result<Option<ResumeReport>, LabError> {
+fn resume_after_cut(folder: &Path) -> Result<Option<ResumeReport>, TargetError> {
     resume(folder, Some(&Boot::from_id("second")))
 }
 

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 
-use likenew_core::drive::{Drive, Identity, Kind, Lane, LaneRequirements};
+use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements, TargetKind};
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::target::{Clock, Geometry, Target};
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_nbd::Export;
 use likenew_nbd::listener::{Listener, Stream};
@@ -160,7 +160,7 @@ impl Drive for Aged {
         let Geometry { capacity, block, .. } = self.geometry();
         Identity {
             name: "recording".into(),
-            kind: Kind::Simulated,
+            kind: TargetKind::Simulated,
             model: None,
             engine: "memory".into(),
             capacity_bytes: capacity,
@@ -179,7 +179,7 @@ impl Drive for Aged {
         1
     }
 
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, LabError> {
+    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
         Ok(vec![Box::new(Only {
             recording: self.recording.clone(),
             geometry: self.geometry(),
@@ -209,7 +209,7 @@ impl Target for Only {
         buffer
     }
 
-    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, LabError> {
+    fn submit(&mut self, batch: &[Io]) -> Result<Nanos, TargetError> {
         let recording = self.recording.clone();
         for io in batch {
             let takes = recording.state().take(io, self.buffer(io.slot));
@@ -219,7 +219,7 @@ impl Target for Only {
         Ok(self.now)
     }
 
-    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), LabError> {
+    fn wait(&mut self, until: Nanos, done: &mut Vec<Completion>) -> Result<(), TargetError> {
         let next = self.next_at().filter(|next| *next <= until);
         self.now = self.now.max(next.unwrap_or(until));
         while let Some((slot, at, events)) = self.flying.front().copied().filter(|(_, at, _)| *at <= self.now)

@@ -1,6 +1,6 @@
 //! Plays a drive whose speed is known beforehand: a procedure's workloads become segments without any I/O.
 
-use likenew_core::drive::{Identity, Kind};
+use likenew_core::drive::{Identity, TargetKind};
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::io::{Op, Outcome, Sample};
 use likenew_core::procedure::{Evidence, Plan, Procedure, Step};
@@ -21,7 +21,7 @@ pub(crate) fn evidence(capacity: u64, writable: bool) -> Evidence {
     };
     let identity = Identity {
         name: "played".into(),
-        kind: Kind::Simulated,
+        kind: TargetKind::Simulated,
         model: None,
         engine: "played".into(),
         capacity_bytes: capacity,

@@ -263,6 +263,6 @@ fn other_partition(ledger: &mut Ledger) {
     disk.remove_partition();
     match likenew_real::consent::Consent::to_lose(&loss, &agreement) {
         Ok(_) => panic!("there was consent to a partition that is gone"),
-        Err(lab_error) => assert!(lab_error.to_string().contains("does not exist"), "{lab_error}"),
+        Err(target_error) => assert!(target_error.to_string().contains("does not exist"), "{target_error}"),
     }
 }

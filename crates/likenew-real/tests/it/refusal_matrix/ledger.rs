@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use likenew_real::consent::{Agreement, Consent, Loss};
 
 /// Cases that were tried, by unique names.
@@ -49,14 +49,14 @@ impl Ledger {
         name: &str,
         image: &Path,
         path: &Path,
-        way: impl FnOnce() -> Result<Consent, LabError>,
+        way: impl FnOnce() -> Result<Consent, TargetError>,
         words: &[&str],
     ) {
         let before = Bytes::of(image);
         let text = match way() {
             // The command line turns this, and nothing else, into exit code 3.
-            Err(LabError::Refused(text)) => text,
-            Err(lab_error) => panic!("{name}: this is no refusal: {lab_error}"),
+            Err(TargetError::Refused(text)) => text,
+            Err(target_error) => panic!("{name}: this is no refusal: {target_error}"),
             Ok(_) => panic!("{name}: there was consent to {}", path.display()),
         };
         assert!(Bytes::of(image) == before, "{name}: {} was changed", image.display());

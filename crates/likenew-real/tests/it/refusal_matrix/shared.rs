@@ -449,10 +449,10 @@ pub fn beside() {
     for (name, setup, shares) in ALLOWED {
         let scene = Scene::new();
         let (path, _held) = setup(&scene);
-        let id = Loss::at(&path).unwrap_or_else(|lab_error| panic!("{name}: {lab_error}")).id.text;
+        let id = Loss::at(&path).unwrap_or_else(|target_error| panic!("{name}: {target_error}")).id.text;
         let agreement = Agreement { id, ..agreement(&scene.disk.image) };
         let consent = Consent::to_overwrite(&path, &agreement)
-            .unwrap_or_else(|lab_error| panic!("{name}: {lab_error}"));
+            .unwrap_or_else(|target_error| panic!("{name}: {target_error}"));
         let second = || File::options().read(true).custom_flags(libc::O_EXCL).open(scene.part(2));
         assert_eq!(second().is_err(), *shares, "{name}: whether the second partition is claimed");
         drop(consent);

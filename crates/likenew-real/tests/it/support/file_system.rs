@@ -116,7 +116,7 @@ pub fn file(folder: &Path) -> PathBuf {
 pub fn take(path: &Path) -> FileStore {
     for _ in 0..200 {
         match FileStore::take(path) {
-            Err(lab_error) if lab_error.to_string().contains("another program has it open") => {
+            Err(target_error) if target_error.to_string().contains("another program has it open") => {
                 std::thread::sleep(std::time::Duration::from_millis(5));
             }
             taken => return taken.unwrap(),

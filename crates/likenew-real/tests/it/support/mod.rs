@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use likenew_core::drive::{Drive, Lane, LaneRequirements};
 use likenew_core::io::{DataClass, Io, Op, Outcome, Slot};
-use likenew_core::lab_error::LabError;
 use likenew_core::procedure::Layout;
+use likenew_core::target_error::TargetError;
 use likenew_core::units::Nanos;
 use likenew_real::consent::{Agreement, Consent, Loss};
 use likenew_real::engine::Engine;
@@ -161,7 +161,7 @@ pub fn filled_file(folder: &Path, bytes: usize) -> PathBuf {
 }
 
 /// Runs a lane's I/O at depth 1 and returns its outcome.
-pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, LabError> {
+pub fn one(lane: &mut Lane<'_>, op: Op, offset: u64, length: u32) -> Result<Outcome, TargetError> {
     let mut done = Vec::new();
     lane.submit(&[Io { slot: Slot(0), op, offset, length, data: DataClass::Random, sync: None }])?;
     lane.wait(Nanos::NEVER, &mut done)?;
@@ -180,7 +180,7 @@ pub fn open_folder(
     engine: Engine,
     files: u32,
     file_bytes: u64,
-) -> Result<Box<dyn Drive>, LabError> {
+) -> Result<Box<dyn Drive>, TargetError> {
     let layout = Some(Layout { files, file_bytes });
     open(folder, Options { engine, layout, reserve: Some(0), ..Options::default() })
 }
@@ -191,16 +191,18 @@ pub fn disk_folder() -> tempfile::TempDir {
 }
 
 /// The message of an opening that must fail, after a check of its kind.
-pub fn refusal<T>(result: Result<T, LabError>) -> String {
+pub fn refusal<T>(result: Result<T, TargetError>) -> String {
     match result {
         Ok(_) => panic!("this should have been refused"),
-        Err(lab_error @ (LabError::Refused(_) | LabError::Unsuitable(_))) => lab_error.to_string(),
-        Err(lab_error) => panic!("no refusal in words of our own: {lab_error}"),
+        Err(target_error @ (TargetError::Refused(_) | TargetError::Unsuitable(_))) => {
+            target_error.to_string()
+        }
+        Err(target_error) => panic!("no refusal in words of our own: {target_error}"),
     }
 }
 
 /// Consent to a device, with everything on it named.
-pub fn agreed(device: &Path) -> Result<Consent, LabError> {
+pub fn agreed(device: &Path) -> Result<Consent, TargetError> {
     let loss = Loss::at(device)?;
     Consent::to_overwrite(device, &Agreement { id: loss.id.text, destroy: loss.carries })
 }

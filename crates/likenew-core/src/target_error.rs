@@ -1,5 +1,5 @@
-//! A failure of the instrument: the target cannot be measured any further. An error of a drive is an `Outcome` instead. And
-//! what the operating system says of an error, as people read it.
+//! Why a target cannot be measured, or not any further. That a drive refuses an I/O is a result, an `Outcome`. And what the
+//! operating system says of an error, as people read it.
 
 use crate::io::Op;
 use crate::units::amount;
@@ -11,7 +11,7 @@ use crate::units::Nanos;
 
 /// Why a target could not be opened or went away.
 #[derive(Debug, thiserror::Error)]
-pub enum LabError {
+pub enum TargetError {
     /// The operating system refused something that is not itself a measured I/O.
     #[error("could not {action}: {}", system_reason(source))]
     System {
@@ -57,7 +57,7 @@ impl fmt::Display for Hang {
     }
 }
 
-impl LabError {
+impl TargetError {
     /// Wraps the system's answer with what was being done.
     pub fn system(action: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
         let action = action.into();

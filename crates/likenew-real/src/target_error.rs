@@ -2,41 +2,41 @@
 
 use std::path::Path;
 
-use likenew_core::lab_error::LabError;
+use likenew_core::target_error::TargetError;
 use rustix::io::Errno;
 use rustix::process::geteuid;
 
 use crate::wording::action;
 
 /// Adds the attempted operation to the system's error.
-pub(crate) fn io_error(doing: impl Into<String>) -> impl FnOnce(Errno) -> LabError {
+pub(crate) fn io_error(doing: impl Into<String>) -> impl FnOnce(Errno) -> TargetError {
     let doing = doing.into();
-    move |errno| LabError::system(doing)(errno.into())
+    move |errno| TargetError::system(doing)(errno.into())
 }
 
 /// Why something could not be done in or with `path`, with what to do about the common reasons.
-pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> LabError {
+pub(crate) fn not_possible(doing: &str, path: &Path, errno: Errno) -> TargetError {
     let path = path.display();
     match errno {
-        Errno::NOENT => LabError::Unsuitable(action::does_not_exist(path)),
-        Errno::ROFS => LabError::Refused(action::read_only_file_system(doing, path)),
-        Errno::ACCESS | Errno::PERM => LabError::Refused(if geteuid().is_root() {
+        Errno::NOENT => TargetError::Unsuitable(action::does_not_exist(path)),
+        Errno::ROFS => TargetError::Refused(action::read_only_file_system(doing, path)),
+        Errno::ACCESS | Errno::PERM => TargetError::Refused(if geteuid().is_root() {
             action::no_permission_for_root(doing, path)
         } else {
             action::no_permission(doing, path)
         }),
-        Errno::NOSPC | Errno::DQUOT => LabError::Refused(action::no_space_left(doing, path)),
-        Errno::LOOP => LabError::Unsuitable(action::circular_link(path)),
-        Errno::MFILE | Errno::NFILE => LabError::Unsuitable(action::too_many_files(doing, path)),
+        Errno::NOSPC | Errno::DQUOT => TargetError::Refused(action::no_space_left(doing, path)),
+        Errno::LOOP => TargetError::Unsuitable(action::circular_link(path)),
+        Errno::MFILE | Errno::NFILE => TargetError::Unsuitable(action::too_many_files(doing, path)),
         _ => io_error(action::with_path(doing, path))(errno),
     }
 }
 
 /// The same for an error of the standard library.
-pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -> LabError {
+pub(crate) fn not_possible_io(doing: &str, path: &Path, error: std::io::Error) -> TargetError {
     match Errno::from_io_error(&error) {
         Some(errno) => not_possible(doing, path, errno),
-        None => LabError::system(action::with_path(doing, path.display()))(error),
+        None => TargetError::system(action::with_path(doing, path.display()))(error),
     }
 }
 
