@@ -6,12 +6,12 @@ use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 
 use likenew_core::facts::LayerKind;
-use likenew_core::target_error::TargetError;
 use likenew_core::stat::{OpStat, Stat};
+use likenew_core::target_error::TargetError;
 use rustix::fs::{FileType, SeekFrom, fstat, major, minor, seek};
 
-use crate::target_error::io_error;
 use crate::standards::text;
+use crate::target_error::io_error;
 use crate::wording::action;
 
 /// A block device's folder in /sys, without symbolic links.
@@ -171,6 +171,11 @@ impl BlockDevice {
         let text = String::from_utf8_lossy(&text);
         let line = text.lines().next()?.trim();
         (!line.is_empty()).then(|| line.to_owned())
+    }
+
+    /// The number of a namespace of an NVMe drive other than the first: a drive of its own that has the serial number of all of them.
+    pub(crate) fn namespace(&self) -> Option<String> {
+        self.attribute("nsid").filter(|number| number != "1")
     }
 
     /// Maker and model, where known.

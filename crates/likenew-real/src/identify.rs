@@ -264,8 +264,7 @@ impl StableId {
     /// they all have the drive's serial number; a partition adds its number to its disk's, as udev does.
     pub(crate) fn of_device(device: &BlockDevice, bytes: u64) -> Self {
         let disk = device.disk();
-        let namespace = disk.attribute("nsid").filter(|number| number != "1");
-        let of_disk = Self::of_disk(&disk).map(|id| match namespace {
+        let of_disk = Self::of_disk(&disk).map(|id| match disk.namespace() {
             Some(number) => Self { text: format!("{}-ns{number}", id.text), ..id },
             None => id,
         });

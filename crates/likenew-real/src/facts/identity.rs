@@ -97,13 +97,14 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
     });
     let reason =
         if subject.kind == DriveKind::Usb { wording::BRIDGE_SERIAL } else { wording::NO_READABLE_SERIAL };
-    hashed_serial(subject.roots, Fact::from_option(plain, reason, origin))
+    hashed_serial(subject.roots, Fact::from_option(plain, reason, origin), subject.device.namespace())
 }
 
-/// A serial number with its hash.
-pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
+/// A serial number with its hash, which also has the number of a namespace.
+pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>, namespace: Option<String>) -> Fact<Serial> {
     plain.and_then(wording::NO_MACHINE_ID, |plain| {
-        Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
+        let whole = namespace.map_or_else(|| plain.clone(), |number| format!("{plain}-ns{number}"));
+        Some(Serial { hash: hash(roots, &whole)?, plain: Some(plain) })
     })
 }
 
