@@ -1,26 +1,22 @@
 //! No procedure reports a rate of failed I/Os: refused I/O is not measured, and the error says why.
 
 use std::collections::{BTreeSet, HashSet};
-use std::io;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use likenew_core::drive::{Drive, Identity, Lane, LaneRequirements};
+use likenew_core::drive::Lane;
 use likenew_core::findings::{Findings, Standing};
 use likenew_core::io::{Completion, Io, Op, Outcome, Slot};
-use likenew_core::target_error::{TargetError, system_reason_of};
-use likenew_core::probe::{Probe, ProbeResult};
-use likenew_core::procedure::{Evidence, Plan};
+use likenew_core::procedure::Evidence;
 use likenew_core::quantity::Offset;
-use likenew_core::segment::{Recorder, Segment};
+use likenew_core::segment::Segment;
 use likenew_core::target::{Geometry, Target};
-use likenew_core::trace::{ReplaySpec, TraceIo, TraceSource};
+use likenew_core::target_error::{TargetError, system_reason_of};
 use likenew_core::units::Nanos;
 use likenew_core::workload::Mix;
 use likenew_procedures::all;
-use likenew_run::runner::{Observer, run_procedure};
-use likenew_sim::Spec;
+
+use crate::questions::{QUESTIONS, Question};
 
 const EIO: i32 = 5;
 const ENOSPC: i32 = 28;
@@ -59,47 +55,7 @@ const ERRORS: [(Op, i32); 3] = [(Op::Read, EIO), (Op::Write, EIO), (Op::Write, E
 /// Share of a procedure's I/Os of an operation that are done before one is refused.
 const DONE_BEFORE: [f64; 4] = [0.0, 0.1, 0.5, 0.95];
 
-/// A simulated drive that answers I/Os of one kind with an error, after their usual latency.
-struct RefusingDrive<D> {
-    drive: D,
-    refusal: Refusal,
-    /// Number of I/Os of that kind.
-    asked: Arc<AtomicU64>,
-}
-
-impl<D: Drive> Drive for RefusingDrive<D> {
-    fn identity(&self) -> Identity {
-        self.drive.identity()
-    }
-
-    fn geometry(&self) -> Geometry {
-        self.drive.geometry()
-    }
-
-    fn lanes_max(&self) -> u32 {
-        self.drive.lanes_max()
-    }
-
-    fn lanes<'a>(&'a mut self, need: &LaneRequirements) -> Result<Vec<Lane<'a>>, TargetError> {
-        let refusal = self.refusal;
-        let asked = Arc::clone(&self.asked);
-        let lanes = self.drive.lanes(need)?.into_iter();
-        let wrap = |lane| {
-            let asked = Arc::clone(&asked);
-            Box::new(RefusingLane { lane, refusal, asked, refused_ios: HashSet::new() }) as Lane<'a>
-        };
-        Ok(lanes.map(wrap).collect())
-    }
-
-    fn prepare_access(&mut self, access: likenew_core::workload::Access, cold: bool) -> Result<(), TargetError> {
-        self.drive.prepare_access(access, cold)
-    }
-
-    fn probe(&mut self, probe: &Probe) -> Result<ProbeResult, TargetError> {
-        self.drive.probe(probe)
-    }
-}
-
+/// A lane that answers I/Os of one kind with an error, after their usual latency.
 struct RefusingLane<'a> {
     lane: Lane<'a>,
     refusal: Refusal,
@@ -144,123 +100,6 @@ impl Target for RefusingLane<'_> {
     }
 }
 
-/// Keeps nothing of a run, and provides a short trace.
-struct Bystander;
-
-impl Observer for Bystander {
-    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        Box::new(())
-    }
-
-    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
-        Ok(())
-    }
-
-    fn trace(&mut self, _: &ReplaySpec) -> Result<Box<dyn TraceSource>, String> {
-        Ok(Box::new(Recording { next: 0, applications: vec![String::new()] }))
-    }
-}
-
-/// Reads and writes in turn, one per millisecond.
-struct Recording {
-    next: u64,
-    applications: Vec<String>,
-}
-
-impl TraceSource for Recording {
-    fn next_io(&mut self) -> Result<Option<TraceIo>, String> {
-        let index = self.next;
-        self.next += 1;
-        Ok((index < 40).then(|| TraceIo {
-            at: Nanos::from_millis(index),
-            op: if index.is_multiple_of(2) { Op::Read } else { Op::Write },
-            offset: index * 65_536,
-            length: 4096,
-            latency: Some(Nanos::from_micros(200)),
-            application: 0,
-        }))
-    }
-
-    fn applications(&self) -> &[String] {
-        &self.applications
-    }
-}
-
-/// A procedure with options that make it short. Some have fewer I/Os than would end a run, so it continues
-/// after them.
-struct Question {
-    procedure: &'static str,
-    options: &'static str,
-}
-
-/// 40 I/Os of [`Recording`], with the survey of it.
-const REPLAY: &str = "trace = 'day.csv'
-prepare = false
-[summary]
-digest = 'd'
-reads = 20
-writes = 20
-trims = 0
-flushes = 0
-read_bytes = '80KiB'
-written_bytes = '80KiB'
-longest_bytes = '4KiB'
-extent_bytes = '4MiB'
-ends = 40
-elapsed = '40ms'
-idle_cut = '0s'
-pauses = '0s'
-notes = []
-applications = []";
-
-const QUESTIONS: &[Question] = &[
-    Question { procedure: "check", options: "bytes = '128MiB'" },
-    Question { procedure: "recondition", options: "free = '512MiB..1GiB'\nidle = '1s'\nstep = 'overwrite'" },
-    Question { procedure: "bench", options: "span = '8MiB'\npasses = 2\ntime = '50ms'" },
-    Question { procedure: "bench", options: "span = '16MiB'\npasses = 2\ntime = '50ms'\nops = ['mix:50']" },
-    Question { procedure: "bench", options: "span = '8MiB'\nprecise = '2%'\npasses_max = 6\ntime = '50ms'" },
-    Question {
-        procedure: "sweep",
-        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nblocks = ['64KiB', '1MiB']\ndepths = [1, 4]",
-    },
-    Question {
-        procedure: "sweep",
-        options: "span = '8MiB'\nbytes = '1MiB'\npasses = 2\nops = ['mix:50']\nblocks = ['64KiB']\ndepths = [1]",
-    },
-    Question { procedure: "suits", options: "span = '8MiB'\npasses = 2\nwriters = 2\ntime = '50ms'" },
-    Question { procedure: "surface", options: "points = 20\nprobes = 40" },
-    Question { procedure: "fill", options: "files = 4\nfile_size = '8MiB'\npasses = '2'\nread_back = true" },
-    Question {
-        procedure: "endure",
-        options: "test = 'loop'\nprofile = 'real'\nfile_size = '8MiB'\nfills = 0.1",
-    },
-    Question {
-        procedure: "endure",
-        options: "test = 'snia-throughput'\nspan = '64MiB'\nround = '20ms'\nrounds = 5",
-    },
-    Question { procedure: "age", options: "random_span = '16MiB'\npasses = 1\nbytes = '64MiB'" },
-    Question {
-        procedure: "data",
-        options: "steps = 3\nspan = '48MiB'\npasses = 2\ntests = [{ pattern = 'sequential', block = '1MiB', depth = 8 }]",
-    },
-    Question { procedure: "cache", options: "span = '16MiB'\npasses = 2" },
-    Question { procedure: "trim", options: "bytes = '4MiB'\nspan = '64MiB'\npasses = 2\ntime = '200ms'" },
-    Question { procedure: "model", options: "bytes = '64MiB'" },
-    Question { procedure: "replay", options: REPLAY },
-    Question {
-        procedure: "apps",
-        options: "applications = ['word']\nspan = '64MiB'\nscale = 0.1\npasses = 1",
-    },
-    Question { procedure: "xray", options: "only = ['noise', 'medium', 'trim']" },
-    Question { procedure: "xray", options: "bytes = '256MiB'" },
-    Question { procedure: "verify", options: "span = '16MiB'" },
-    Question { procedure: "facts", options: "" },
-    Question {
-        procedure: "run",
-        options: "[[workload]]\nname = 'mixed'\nuntil.ops = 60\nstream = [{ op = 'mix:50', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]\n[[workload]]\nname = 'reads'\nuntil.ops = 60\nstream = [{ op = 'read', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]\n[[workload]]\nname = 'writes'\nuntil.ops = 60\nstream = [{ op = 'write', size = '64KiB', pattern.random = 'whole', arrival.closed.depth = 2 }]",
-    },
-];
-
 /// The result of a procedure.
 struct Outcomes {
     evidence: Evidence,
@@ -271,16 +110,10 @@ struct Outcomes {
 
 /// Runs the procedure on a drive that refuses something, as far as that goes.
 fn asked(question: &Question, refusal: Refusal) -> Outcomes {
-    let spec = Spec::parse("sim:tiny-flash?fill=0.5").unwrap();
-    let none = |_: &Path| Err(io::ErrorKind::NotFound.into());
     let asked = Arc::new(AtomicU64::new(0));
-    let mut drive = RefusingDrive { drive: spec.open(none).unwrap(), refusal, asked: Arc::clone(&asked) };
-    let plan = Plan::new(question.procedure, None, 0, toml::from_str(question.options).unwrap());
-    let procedure = all::from_plan(&plan).unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
-    let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    let ended = run_procedure(&mut drive, &*procedure, &mut evidence, &mut Bystander);
-    ended.unwrap_or_else(|reason| panic!("{}: {reason}", question.procedure));
-    let findings = all::judge(&*procedure, &evidence);
+    let (evidence, findings) = question.ask(|lane| {
+        Box::new(RefusingLane { lane, refusal, asked: Arc::clone(&asked), refused_ios: HashSet::new() })
+    });
     Outcomes { evidence, findings, asked: asked.load(Ordering::Relaxed) }
 }
 
@@ -487,61 +320,4 @@ fn an_io_that_was_refused_counts_into_no_rate() {
             }
         }
     }
-}
-
-/// Numbers in findings that JSON cannot hold.
-fn not_numbers(findings: &Findings) -> Vec<String> {
-    let is_number = |value: &f64| value.is_finite();
-    let mut all = Vec::new();
-    for answer in &findings.answers {
-        let estimate = answer.estimate.iter().map(|estimate| estimate.value);
-        let times = answer.actions.iter().filter_map(|action| action.time_s);
-        if !estimate.chain(times).all(|value| is_number(&value)) {
-            all.push(format!("answer {}: {:?}", answer.id, answer.estimate));
-        }
-        if [&answer.answer].into_iter().chain(&answer.evidence).any(|sentence| sentence.contains("NaN")) {
-            all.push(format!("answer {}: {} {:?}", answer.id, answer.answer, answer.evidence));
-        }
-    }
-    for (name, series) in &findings.series {
-        if !series.lines.iter().flat_map(|line| &line.points).flatten().all(is_number) {
-            all.push(format!("series {name}"));
-        }
-    }
-    all
-}
-
-/// A possible change of what was measured: only the first segments, and one of them in no time, or a thousand times as slow.
-fn changed(evidence: &Evidence, kept: usize, odd: usize, times: u64) -> Evidence {
-    let mut changed = evidence.clone();
-    changed.segments.truncate(kept);
-    changed.observations.retain(|observation| observation.after <= kept);
-    for segment in changed.segments.iter_mut().skip(odd).step_by(3) {
-        let started_at = segment.started_at;
-        let of = |at: Nanos| Nanos(started_at.0 + at.since(started_at).0.saturating_mul(times));
-        segment.ended_at = of(segment.ended_at);
-        segment.busy = Nanos(segment.busy.0.saturating_mul(times));
-        segment.gigabytes.cells.iter_mut().for_each(|cell| cell.last = of(cell.last));
-        segment.seconds.cells.iter_mut().for_each(|cell| cell.last = of(cell.last));
-    }
-    changed
-}
-
-#[test]
-fn whatever_was_measured_is_made_of_numbers() {
-    let never = Refusal { op: Op::Read, errno: EIO, when: When::Never };
-    let mut faults = Vec::new();
-    for question in QUESTIONS {
-        let evidence = asked(question, never).evidence;
-        let procedure = all::from_plan(&evidence.plan).unwrap();
-        let count = evidence.segments.len();
-        for kept in [1, 2, 3, count / 4, count / 2, count.saturating_sub(1), count] {
-            for (odd, times) in [(0, 1), (0, 0), (1, 0), (2, 0), (0, 1000), (1, 1000)] {
-                let findings = all::judge(&*procedure, &changed(&evidence, kept, odd, times));
-                let of = format!("{} ({kept} of {count}, {odd}, {times}×)", question.procedure);
-                faults.extend(not_numbers(&findings).into_iter().map(|what| format!("{of}: {what}")));
-            }
-        }
-    }
-    assert!(faults.is_empty(), "{} faults: {:#?}", faults.len(), &faults[..faults.len().min(20)]);
 }
