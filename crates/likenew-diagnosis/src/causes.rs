@@ -109,6 +109,8 @@ pub struct Cause {
     pub evidence: &'static [Evidence],
     /// The steps of `likenew recondition` that fix it, the gentlest first.
     pub(crate) fixed_by: &'static [ActionKind],
+    /// Those of them that do so in this case, where that depends on what is slow.
+    fixed_here: Option<fn(&Case<'_>) -> &'static [ActionKind]>,
     /// Its fixes, the gentlest first.
     pub(crate) actions: fn(&Case<'_>) -> Vec<Action>,
     /// What they cost besides the time and bytes of the action, by their ids; those that are not listed cost nothing.
@@ -130,6 +132,7 @@ impl Cause {
         explains_here: |_, _| true,
         evidence: &[],
         fixed_by: &[],
+        fixed_here: None,
         actions: |_| Vec::new(),
         costs: &[],
         statement: None,
@@ -143,6 +146,11 @@ impl Cause {
     /// Whether it can bring about this symptom in this case.
     pub(crate) fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
         self.symptoms().any(|of| of == symptom) && (self.explains_here)(case, symptom)
+    }
+
+    /// The steps of `likenew recondition` that fix it in this case, the gentlest first.
+    pub(crate) fn fixed_here(&self, case: &Case<'_>) -> &'static [ActionKind] {
+        self.fixed_here.map_or(self.fixed_by, |fixed_here| fixed_here(case))
     }
 
     /// The evidence for it and against it in this case.

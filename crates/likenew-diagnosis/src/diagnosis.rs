@@ -2,11 +2,12 @@
 
 use likenew_core::drive;
 use likenew_core::findings::Action;
+use likenew_core::fix::ActionKind;
 use likenew_core::shell::with_sudo;
 
 use super::evidence::LogOdds;
 use super::steps::blocked_steps;
-use super::{ALL, BlockedStep, Case, Cause, EvidenceItem, CauseKind, MissingEvidence, Symptom};
+use super::{ALL, BlockedStep, Case, Cause, CauseKind, EvidenceItem, MissingEvidence, Symptom};
 
 /// Probability, in 0..1, from which a cause is named. Chosen: one wrong name in ten at most.
 const SURE: f64 = 0.9;
@@ -51,6 +52,8 @@ pub struct FoundCause {
     pub missing_evidence: Vec<MissingEvidence>,
     /// Its fixes, the gentlest first.
     pub actions: Vec<Action>,
+    /// The steps that fix it, possible or not, the gentlest first.
+    pub fixed_by: &'static [ActionKind],
     /// Fixes that the drive's state prevents now.
     pub blocked: Vec<BlockedStep>,
     /// The cause on this drive: a clause without a full stop.
@@ -129,7 +132,8 @@ impl ScoredCause {
             evidence_for: text(evidence_for),
             evidence_against: text(against),
             missing_evidence: self.log_odds.missing_evidence(case.site.as_ref()),
-            blocked: blocked_steps(case, self.cause.fixed_by),
+            fixed_by: self.cause.fixed_here(case),
+            blocked: blocked_steps(case, self.cause.fixed_here(case)),
             actions: actions(case, self.cause),
             statement: self.cause.statement(case),
         }

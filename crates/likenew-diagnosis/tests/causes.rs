@@ -9,7 +9,7 @@ use likenew_core::facts::{
 };
 use likenew_core::findings::Loss;
 use likenew_diagnosis::{
-    ALL, Case, Cause, Diagnosis, CauseKind, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
+    ALL, Case, Cause, CauseKind, Diagnosis, Measured, Measurements, Metric, Origin, Overall, Reference, Site,
     Symptom, WriteCliff, actions, by_name, cost, diagnose, evidence, hints,
 };
 
@@ -582,6 +582,23 @@ fn scattered_data_slows_down_sequential_reads_and_no_random_ones() {
     };
     assert!(explained(Metric::SequentialRead));
     assert!(!explained(Metric::RandomRead), "retries slow down random reads as well");
+}
+
+#[test]
+fn where_only_reads_in_order_have_become_slow_data_is_scattered() {
+    let target = |origin: Origin, also_slow: &[Metric]| {
+        let mut target = healthy();
+        target.references.iter_mut().for_each(|reference| reference.origin = origin);
+        for metric in also_slow.iter().chain(&[Metric::SequentialRead]) {
+            target.slower(*metric, 2.0);
+        }
+        target.diagnose()
+    };
+    let diagnosis = target(Origin::Baseline, &[]);
+    assert_eq!(names(&diagnosis), ["scattered_data"], "{diagnosis:#?}");
+    assert_eq!(diagnosis.causes[0].fixed_by, [], "writes are as fast as they were");
+    assert_eq!(names(&target(Origin::Advertised, &[])), [""; 0], "nobody saw it read faster");
+    assert_eq!(names(&target(Origin::Baseline, &[Metric::RandomRead])), [""; 0], "all reads are slow");
 }
 
 #[test]

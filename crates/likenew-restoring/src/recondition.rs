@@ -17,7 +17,7 @@ use likenew_core::probe::Probe;
 use likenew_core::procedure::{Descriptor, Ended, Evidence, Layout, Place, Procedure, Step, Steps};
 use likenew_core::units::Nanos;
 use likenew_diagnosis::{
-    Diagnosis, FoundCause, CauseKind, Measurements, Metric, Overall, Possibility, causes_fixed_by, cost,
+    CauseKind, Diagnosis, FoundCause, Measurements, Metric, Overall, Possibility, causes_fixed_by, cost,
     step_action, step_kind, wear_percent,
 };
 use likenew_procedure_support::series::speed;
@@ -233,9 +233,8 @@ fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
 
 /// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
-    let fixable = causes_fixed_by(name.action());
     let found = diagnosis.causes.iter().filter(|cause| cause.cause.kind != CauseKind::ByDesign);
-    found.filter(|found| fixable.contains(&found.cause.name)).collect()
+    found.filter(|found| found.fixed_by.contains(&name.action())).collect()
 }
 
 /// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places

@@ -13,7 +13,7 @@ pub(super) use crate::case::{BACKGROUND_SHARE_MAX, LINK_FULL};
 pub(super) use crate::causes::{Cause, CauseKind};
 pub(super) use crate::evidence::{count, fact, measured};
 pub(super) use crate::steps::steps;
-pub(super) use crate::{Case, Hint, Indicator, Measured, Metric, Possibility};
+pub(super) use crate::{Case, Hint, Indicator, Measured, Metric, Origin, Possibility};
 
 use likenew_core::quantity::{Factor, with_range};
 
@@ -269,11 +269,11 @@ pub(super) fn writes_over_reads(case: &Case<'_>) -> Option<Measured> {
     Some(slowest(case, &WRITES)?.divide_by(slowest(case, reads)?))
 }
 
-const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
+pub(super) const WRITES: [Metric; 3] = [Metric::SequentialWrite, Metric::SustainedWrite, Metric::RandomWrite];
 
 /// The slowest of some metrics relative to what the drive could do. A link carries reads and writes alike, which says
 /// nothing of a drive that never wrote as fast as it reads.
-fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
+pub(super) fn slowest(case: &Case<'_>, metrics: &[Metric]) -> Option<Measured> {
     let shares = metrics.iter().filter_map(|metric| case.shortfall(*metric));
     let shares = shares.filter(|(_, reference)| reference.origin.is_of_this_drive()).map(|(share, _)| share);
     shares.min_by(|one, other| one.value.total_cmp(&other.value))

@@ -7,7 +7,7 @@ use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_core::workload::OldFiles;
 use likenew_diagnosis::{
-    Case, Diagnosis, FoundCause, CauseKind, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
+    Case, CauseKind, Diagnosis, FoundCause, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
 };
 
 use likenew_measuring::commits::Commits;
@@ -719,6 +719,7 @@ mod tests {
             evidence_against: Vec::new(),
             missing_evidence: Vec::new(),
             actions: vec![Action::new("leave", "Leave it"), Action::new("set", "Set it").command("echo")],
+            fixed_by: &[],
             blocked: Vec::new(),
             statement: format!("{name} is at work"),
         }
