@@ -56,7 +56,8 @@ impl Lines {
     }
 }
 
-/// What was generated, made up or copied: folders, and the endings of their files.
+/// What is not Rust, by folders and the endings of their files: the Python package is written by hand, and all else was generated,
+/// made up or copied.
 const OTHERS: [(&str, &str); 6] = [
     ("docs/messages", "txt"),
     ("schema", "json"),

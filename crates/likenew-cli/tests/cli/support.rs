@@ -173,7 +173,8 @@ impl CommandOutput {
 
     #[track_caller]
     pub(crate) fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout()).unwrap_or_else(|error| panic!("{error} in:\n{}", self.stdout()))
+        let (text, errors) = (self.stdout(), self.stderr());
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error} in:\n{text}{errors}"))
     }
 }
 
