@@ -103,6 +103,7 @@ impl DriveSignature {
             layers: file
                 .into_iter()
                 .chain(facts.stack.iter().filter_map(|layer| layer_name(layer, facts)))
+                .chain(drive.namespace.value().map(|number| format!("namespace {number}")))
                 .collect(),
             serial: drive.serial.value().map(|serial| serial.hash.clone()),
             port: drive.port.value().cloned(),
@@ -249,6 +250,8 @@ mod tests {
         let file = signature("photo.raw", TargetKind::File, Some("a"));
         assert_ne!(key(&one, &[]), key(&file, &[]), "a file lies somewhere");
         assert_ne!(key(&file, &[]), key(&signature("other.raw", TargetKind::File, Some("a")), &[]));
+        let namespace = DriveSignature { layers: vec!["namespace 2".into()], ..one.clone() };
+        assert_ne!(key(&one, &[]), key(&namespace, &[]), "it is a drive of its own");
     }
 
     #[test]

@@ -413,6 +413,9 @@ pub struct Identity {
     /// Its serial number, as a hash wherever it is stored.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub serial: Fact<Serial>,
+    /// Number of an NVMe namespace other than the first: a drive of its own that has the serial number of all of them.
+    #[serde(skip_serializing_if = "Fact::is_not_queried")]
+    pub namespace: Fact<String>,
     /// Where a drive is plugged in that may show no serial number of its own: its USB port and its number there.
     #[serde(skip_serializing_if = "Fact::is_not_queried")]
     pub port: Fact<String>,

@@ -26,6 +26,7 @@ pub(crate) fn identity(subject: &Subject<'_>) -> Identity {
         model: model(subject, &identify),
         firmware: firmware(subject, &identify),
         serial: serial(subject, &identify),
+        namespace: subject.device.namespace().map_or(Fact::NotQueried, |number| Fact::new(number, "/sys")),
         port: match subject.kind {
             DriveKind::Usb => {
                 Fact::from_option(usb_port(&subject.device), wording::CONNECTION_NOT_LISTED, "/sys")
@@ -97,14 +98,13 @@ fn serial(subject: &Subject<'_>, identify: &Fact<IdentifyDevice>) -> Fact<Serial
     });
     let reason =
         if subject.kind == DriveKind::Usb { wording::BRIDGE_SERIAL } else { wording::NO_READABLE_SERIAL };
-    hashed_serial(subject.roots, Fact::from_option(plain, reason, origin), subject.device.namespace())
+    hashed_serial(subject.roots, Fact::from_option(plain, reason, origin))
 }
 
-/// A serial number with its hash, which also has the number of a namespace.
-pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>, namespace: Option<String>) -> Fact<Serial> {
+/// A serial number with its hash.
+pub(crate) fn hashed_serial(roots: &Roots, plain: Fact<String>) -> Fact<Serial> {
     plain.and_then(wording::NO_MACHINE_ID, |plain| {
-        let whole = namespace.map_or_else(|| plain.clone(), |number| format!("{plain}-ns{number}"));
-        Some(Serial { hash: hash(roots, &whole)?, plain: Some(plain) })
+        Some(Serial { hash: hash(roots, &plain)?, plain: Some(plain) })
     })
 }
 

@@ -378,7 +378,7 @@ impl<'a> Reading<'a> {
             self.known.len() - 1
         });
         let serial = mark.serial.clone().map_or(Fact::NotQueried, |serial| {
-            super::identity::hashed_serial(self.roots, Fact::new(serial, self.origin.clone()), None)
+            super::identity::hashed_serial(self.roots, Fact::new(serial, self.origin.clone()))
         });
         let model = self.fact(mark.model.clone());
         let (drive, known) = (&mut self.facts.drives[at], &mut self.known[at]);

@@ -361,7 +361,7 @@ impl Smartctl {
                 });
             is_own.then_some(serial)
         });
-        hashed_serial(subject.roots, own, subject.device.namespace())
+        hashed_serial(subject.roots, own)
     }
 
     fn get<T>(&self, pointer: &str, read: impl FnOnce(&Value) -> Option<T>) -> Fact<T> {

@@ -84,7 +84,7 @@ fn read_answer(answer: Value, device: Option<String>, into: &mut Reading<'_>) ->
         serial: serial.value().cloned(),
         capacity_bytes: message.number("/user_capacity/bytes").get(),
     };
-    let hashed = hashed_serial(into.roots, serial, None);
+    let hashed = hashed_serial(into.roots, serial);
     let family = into.fact(answer["model_family"].as_str().map(|family| Some(family.to_owned())));
     let drive = into.drive(&mark);
     if drive.kind == DriveKind::Other {
