@@ -55,6 +55,16 @@ pub static SETTINGS: &[Setting] = &[
         },
     },
     Setting {
+        name: "sync_mount",
+        is_unusual: true,
+        symptoms: &[
+            Below(Metric::RandomWrite),
+            Below(Metric::SequentialWrite),
+            Below(Metric::SustainedWrite),
+        ],
+        find: |facts| sync_mount(facts).into_iter().collect(),
+    },
+    Setting {
         name: "block_size",
         is_unusual: true,
         symptoms: &[Below(Metric::RandomWrite), Below(Metric::RandomRead)],
@@ -187,6 +197,22 @@ fn read_ahead(facts: &Facts) -> Option<Change> {
         why: format!("Read {} ahead until the next start", Size(READ_AHEAD_KIB * 1024)),
         risk: "Random reads of files that are mapped into memory may read more than they use.",
         ..in_queue(layer, "read_ahead_kb", [&READ_AHEAD_KIB.to_string(), &used.to_string()])
+    })
+}
+
+/// With the option `sync` all I/O of a file system is synchronous (mount(8)): a write ends when the drive has it for good.
+fn sync_mount(facts: &Facts) -> Option<Change> {
+    let file_system = facts.file_system.as_ref()?;
+    file_system.has_option("sync").filter(|is_set| *is_set)?;
+    let point = shell_quote(&file_system.point);
+    Some(Change {
+        words: "it is mounted with sync, so each write waits until the drive has it for good".into(),
+        id: "mount_async",
+        why: "Mount it without sync, and take sync out of /etc/fstab if it stands there".into(),
+        now: Some(["async", "sync"].map(|option| format!("mount -o remount,{option} {point}"))),
+        proof: [format!("findmnt --noheadings --output OPTIONS {point}"), "no sync".into()],
+        risk: "A drive that is unplugged without being unmounted may then lose the latest files.",
+        ..unchanged(&file_system.point)
     })
 }
 
@@ -390,7 +416,7 @@ fn controller(drive: &Drive) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::Machine;
+    use likenew_core::facts::{FileSystem, Machine};
 
     use super::*;
 
@@ -426,6 +452,12 @@ mod tests {
             drive.power.link_policy = Fact::new("med_power_with_dipm".into(), policy);
             drive.power.runtime = Fact::new("auto".into(), "/sys/block/sda/device/power/control");
         });
+        let file_system = FileSystem {
+            point: "/media/photos".into(),
+            options: fact(vec!["rw".to_owned(), "sync".to_owned()]),
+            ..FileSystem::default()
+        };
+        let disk = Facts { file_system: Some(file_system), ..disk };
         let flash = machine(DriveKind::Nvme, "nvme0n1", |layer, drive| {
             layer.scheduler = fact("bfq".to_owned());
             layer.rotates = fact(false);
@@ -446,6 +478,7 @@ mod tests {
                 "set_scheduler",
                 "set_read_ahead",
                 "enable_write_cache",
+                "mount_async",
                 "repartition",
                 "keep_link_awake",
                 "forbid_suspend"
@@ -484,9 +517,12 @@ mod tests {
 
     #[test]
     fn nothing_is_advised_from_missing_facts_for_what_is_usual_or_for_a_guest() {
+        // What the guest sets itself.
+        const OF_GUESTS_TOO: [&str; 2] = ["repartition", "mount_async"];
         for facts in all_wrong() {
-            let names =
-                |facts: &Facts| ids(facts).into_iter().filter(|id| *id != "repartition").collect::<Vec<_>>();
+            let names = |facts: &Facts| {
+                ids(facts).into_iter().filter(|id| !OF_GUESTS_TOO.contains(id)).collect::<Vec<_>>()
+            };
             let guest = Machine { virtual_machine: fact(Some("kvm".into())), ..Machine::default() };
             assert_eq!(names(&Facts { machine: guest, ..facts.clone() }), [""; 0]);
             let mut hidden = facts.clone();
@@ -495,6 +531,7 @@ mod tests {
             let mut unknown = facts.clone();
             unknown.stack[0] = Layer { name: facts.stack[0].name.clone(), ..Layer::default() };
             (unknown.drives[0].power, unknown.drives[0].space) = Default::default();
+            unknown.file_system = None;
             assert_eq!(ids(&unknown), [""; 0]);
         }
         let usual = |kind, scheduler: &str, rotates| {
