@@ -1,7 +1,7 @@
 //! Everything that the program prints, kept as `docs/messages/*.txt`, and its documents, kept as `schema/examples/*.json`: a
 //! change of wording shows in the diff, and all of it can be read in one sitting. `cargo xtask messages` writes the files again.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
@@ -183,6 +183,22 @@ fn quote(word: &str) -> String {
     if word.contains(['?', '&', ' ']) { format!("'{word}'") } else { word.to_owned() }
 }
 
+/// The text without options that were explained in the same words before.
+fn new_options(text: &str, known: &mut HashSet<String>) -> String {
+    let (mut kept, mut is_new) = (String::new(), true);
+    for part in text.split_inclusive("\n\n") {
+        let indent = part.len() - part.trim_start().len();
+        // What a deeper paragraph says belongs to the option before it.
+        if indent < 10 {
+            is_new = !part.trim_start().starts_with('-') || known.insert(part.to_owned());
+        }
+        if is_new {
+            kept += part;
+        }
+    }
+    kept
+}
+
 #[test]
 fn messages_of_help() {
     let sandbox = Sandbox::new();
@@ -190,6 +206,7 @@ fn messages_of_help() {
     for arguments in [&[][..], &["--help"]] {
         text += &transcript(&sandbox, arguments).0;
     }
+    let mut known = HashSet::new();
     let all = sandbox.run(&["--help"]).stdout();
     let names: Vec<&str> = all
         .lines()
@@ -199,11 +216,11 @@ fn messages_of_help() {
     let names =
         names.into_iter().filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase()));
     for name in names {
-        text += &transcript(&sandbox, &[name, "--help"]).0;
+        text += &new_options(&transcript(&sandbox, &[name, "--help"]).0, &mut known);
     }
     let imports = ["run", "fio", "trace"].map(|what| ["import", what]);
     for inner in [["sim", "show"], ["sim", "save"], ["sim", "serve"]].into_iter().chain(imports) {
-        text += &transcript(&sandbox, &[&inner[..], &["--help"]].concat()).0;
+        text += &new_options(&transcript(&sandbox, &[&inner[..], &["--help"]].concat()).0, &mut known);
     }
     text += &transcript(&sandbox, &["help", "sim"]).0;
     let wide = text.lines().find(|line| line.chars().count() > 100);
