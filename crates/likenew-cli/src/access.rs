@@ -37,7 +37,7 @@ impl Access<'_> {
     }
 
     /// Resolves a target as it was typed, without changing anything.
-    pub(crate) fn resolve(self, typed: &str, run_arguments: &ExecutionArguments) -> Result<ResolvedTarget> {
+    pub(crate) fn resolve(self, typed: &str, execution: &ExecutionArguments) -> Result<ResolvedTarget> {
         match self {
             Self::Facts { of_all: true } => return Ok(ResolvedTarget::Facts(FactsPlace::All)),
             Self::Printed(facts) => {
@@ -45,7 +45,7 @@ impl Access<'_> {
             }
             _ => {}
         }
-        if let Some(target) = ResolvedTarget::without_path(typed, run_arguments)? {
+        if let Some(target) = ResolvedTarget::without_path(typed, execution)? {
             return Ok(target);
         }
         // A relative path in a report would mean nothing later.
@@ -54,11 +54,11 @@ impl Access<'_> {
         if self.is_facts() {
             return Ok(ResolvedTarget::Facts(FactsPlace::Path(path)));
         }
-        let kind = examine(&path, run_arguments.reserve)?;
-        let Some(id) = run_arguments.consent.clone() else {
+        let kind = examine(&path, execution.reserve)?;
+        let Some(id) = execution.consent.clone() else {
             return Ok(ResolvedTarget::Path(path, kind, Permission::None));
         };
-        let agreement = Agreement { id, destroy: run_arguments.destroy.clone() };
+        let agreement = Agreement { id, destroy: execution.destroy.clone() };
         match self {
             Self::Step { step, journal, .. } if keeps_data(step, typed) => {
                 ResolvedTarget::for_preserve(path, kind, agreement, journal.map(Path::to_owned))
@@ -71,20 +71,20 @@ impl Access<'_> {
     ///
     /// # Errors
     /// A refusal with the command to type.
-    pub(crate) fn ask(self, target: &mut ResolvedTarget, run_arguments: &ExecutionArguments) -> Result<()> {
+    pub(crate) fn ask(self, target: &mut ResolvedTarget, execution: &ExecutionArguments) -> Result<()> {
         match self {
             Self::Facts { .. } | Self::Printed(_) | Self::Read | Self::Step { is_dry_run: true, .. } => {
                 Ok(())
             }
             Self::Write => {
-                target.ask_for_consent(run_arguments)?;
+                target.ask_for_consent(execution)?;
                 target.refuse_writing()
             }
             Self::Replay => {
-                target.ask_for_consent(run_arguments)?;
+                target.ask_for_consent(execution)?;
                 target.refuse_writing().map_err(with_reads_only_hint)
             }
-            Self::Step { step, journal, .. } => ask_for_step(target, step, journal, run_arguments),
+            Self::Step { step, journal, .. } => ask_for_step(target, step, journal, execution),
         }
     }
 
@@ -121,18 +121,18 @@ fn ask_for_step(
     target: &mut ResolvedTarget,
     step: Option<StepName>,
     journal: Option<&Path>,
-    run_arguments: &ExecutionArguments,
+    execution: &ExecutionArguments,
 ) -> Result<()> {
     let Some(path) = target.path().filter(|_| !target.is_folder()) else {
         return match step {
-            Some(StepName::DiscardUnused) => target.confirm_preserve(run_arguments, journal),
+            Some(StepName::DiscardUnused) => target.confirm_preserve(execution, journal),
             _ => Ok(()),
         };
     };
     match step {
-        Some(StepName::Refresh | StepName::Rewrite) => target.confirm_preserve(run_arguments, journal),
+        Some(StepName::Refresh | StepName::Rewrite) => target.confirm_preserve(execution, journal),
         Some(step) if step.destroys() => {
-            target.ask_for_consent(run_arguments)?;
+            target.ask_for_consent(execution)?;
             target.refuse_writing()
         }
         _ if target.is_file() => Err(Failure::Refused(wording::file_for_recondition(path))),

@@ -69,14 +69,6 @@ pub(crate) struct RunArguments {
     pub(crate) estimate: bool,
 }
 
-impl std::ops::Deref for RunArguments {
-    type Target = ExecutionArguments;
-
-    fn deref(&self) -> &ExecutionArguments {
-        &self.execution
-    }
-}
-
 impl From<ExecutionArguments> for RunArguments {
     /// For a run that is in an archive already.
     fn from(execution: ExecutionArguments) -> Self {
@@ -556,7 +548,7 @@ mod tests {
     }
 
     fn resume(flags: &[&str]) -> ExecutionArguments {
-        typed::<Resume>(&[&["resume", "RUN"], flags].concat()).unwrap().run_arguments
+        typed::<Resume>(&[&["resume", "RUN"], flags].concat()).unwrap().execution
     }
 
     /// Every flag of a run is kept or dropped on resume. A new flag has to be put into one of these lists.
@@ -599,19 +591,19 @@ mod tests {
                 "" => vec![format!("--{flag}")],
                 value => vec![format!("--{flag}"), value.to_owned()],
             };
-            let run_arguments = |value: &str| {
+            let execution = |value: &str| {
                 let words = flag_words(value);
                 resume(&words.iter().map(String::as_str).collect::<Vec<_>>())
             };
-            let settings = run_arguments(before).settings();
+            let settings = execution(before).settings();
             assert!(!settings.is_default(), "{flag}");
             let stored: Settings = serde_json::from_value(serde_json::to_value(&settings).unwrap()).unwrap();
             let mut gone_on = resume(&[]);
             gone_on.apply_settings(&stored).unwrap();
             assert_eq!(gone_on.settings(), settings, "{flag} is as it was");
-            let mut changed = run_arguments(now);
+            let mut changed = execution(now);
             changed.apply_settings(&stored).unwrap();
-            assert_eq!(changed.settings(), run_arguments(now).settings(), "{flag} is what is typed now");
+            assert_eq!(changed.settings(), execution(now).settings(), "{flag} is what is typed now");
         }
         let strange = Settings { engine: Some("steam".into()), ..Settings::default() };
         assert!(resume(&[]).apply_settings(&strange).unwrap_err().contains("--engine steam"));

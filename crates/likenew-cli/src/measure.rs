@@ -128,9 +128,9 @@ pub(crate) fn measure_each(
     mut request: Request<'_>,
     mut plan: impl FnMut(&Target) -> Result<Option<Plan>>,
 ) -> Result<(Exit, Vec<Attempt>)> {
-    output::check_files(&request.run_arguments.output)?;
-    request.run_arguments.log.as_deref().map_or(Ok(()), output::check_file)?;
-    progress::set_format(request.run_arguments.progress);
+    output::check_files(&request.run_arguments.execution.output)?;
+    request.run_arguments.execution.log.as_deref().map_or(Ok(()), output::check_file)?;
+    progress::set_format(request.run_arguments.execution.progress);
     let is_several = request.targets.len() > 1;
     request.is_list |= is_several;
     let run_arguments = request.run_arguments;
@@ -138,7 +138,7 @@ pub(crate) fn measure_each(
     if is_several && prints {
         return Err(Failure::Usage(wording::PLAN_TAKES_ONE_TARGET.into()));
     }
-    if is_several && run_arguments.log.is_some() {
+    if is_several && run_arguments.execution.log.is_some() {
         return Err(Failure::Usage(wording::LOG_TAKES_ONE_TARGET.into()));
     }
     let (mut batch, on_failure) = (Batch::new(request.is_list), request.on_failure);
@@ -171,14 +171,14 @@ impl PlannedRun {
 }
 
 fn resolve(request: &Request<'_>, typed: &str) -> Result<StepEnd<Target>> {
-    let mut resolved = request.access.resolve(typed, request.run_arguments)?;
-    request.access.ask(&mut resolved, request.run_arguments)?;
+    let mut resolved = request.access.resolve(typed, &request.run_arguments.execution)?;
+    request.access.ask(&mut resolved, &request.run_arguments.execution)?;
     let mut target = Target::new(typed, resolved);
-    if request.locks_first() && !target.lock(request.run_arguments)? {
+    if request.locks_first() && !target.lock(&request.run_arguments.execution)? {
         return Ok((None, Exit::Interrupted));
     }
     if request.clears_leftovers() {
-        target.clear_leftover(request.run_arguments)?;
+        target.clear_leftover(&request.run_arguments.execution)?;
     }
     Ok((Some(target), Exit::Fine))
 }
@@ -234,8 +234,8 @@ fn report(request: &Request<'_>, mut outcomes: Vec<Outcome>, mut failed: Vec<Fai
         Some(command) => command.clone(),
         None => output::details_command(&run_arguments.archive_arguments, reports.len()),
     };
-    let log_has_standard_output = run_arguments.log.as_deref() == Some(Path::new("-"));
-    let output = Output { log_has_standard_output, ..run_arguments.output.clone() };
+    let log_has_standard_output = run_arguments.execution.log.as_deref() == Some(Path::new("-"));
+    let output = Output { log_has_standard_output, ..run_arguments.execution.output.clone() };
     RunReport::show(reports, list, &output, &details_command, request.origins)?;
     let is_alone = outcomes.len() == 1;
     outcomes.iter().for_each(|outcome| outcome.print_end(is_alone));
@@ -277,10 +277,10 @@ impl Target {
     ///
     /// # Errors
     /// A refusal that names the other run.
-    fn lock(&mut self, run_arguments: &ExecutionArguments) -> Result<bool> {
+    fn lock(&mut self, execution: &ExecutionArguments) -> Result<bool> {
         if let (Some(path), None) = (self.resolved.path(), &self.lock) {
             interrupt::listen()?;
-            let Some(lock) = lock(&[path], run_arguments.wait_for_drive)? else { return Ok(false) };
+            let Some(lock) = lock(&[path], execution.wait_for_drive)? else { return Ok(false) };
             self.lock = Some(lock);
         }
         Ok(true)
@@ -289,14 +289,14 @@ impl Target {
     /// Removes leftovers of an earlier run from a folder, after asking the user, if there is one. Locks the
     /// drive for that: until a plan is made, others may use it, because a plan may need to read folders of
     /// the same drive.
-    fn clear_leftover(&mut self, run_arguments: &ExecutionArguments) -> Result<()> {
-        let Some(what) = self.resolved.agree_to_clear(run_arguments)? else { return Ok(()) };
+    fn clear_leftover(&mut self, execution: &ExecutionArguments) -> Result<()> {
+        let Some(what) = self.resolved.agree_to_clear(execution)? else { return Ok(()) };
         let was_locked = self.lock.is_some();
         // A user who stopped the wait is noticed when the run locks the drive.
-        if !self.lock(run_arguments)? {
+        if !self.lock(execution)? {
             return Ok(());
         }
-        let cleared = self.resolved.remove_leftover(&what, run_arguments);
+        let cleared = self.resolved.remove_leftover(&what, execution);
         if !was_locked {
             self.lock = None;
         }

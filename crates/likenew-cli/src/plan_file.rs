@@ -116,11 +116,11 @@ fn inner_culprit(value: &Value, differs_with: &mut dyn FnMut(Value) -> bool) -> 
         Value::Table(table) => culprit(table, &mut |table| differs_with(Value::Table(table))),
         Value::Array(list) => (0..list.len()).find_map(|index| {
             let mut without = list.clone();
-            let one = without.remove(index);
+            let element = without.remove(index);
             if without.is_empty() || !differs_with(Value::Array(without)) {
                 return None;
             }
-            let inner = inner_culprit(&one, &mut |value| {
+            let inner = inner_culprit(&element, &mut |value| {
                 let mut changed = list.clone();
                 changed[index] = value;
                 differs_with(Value::Array(changed))
@@ -143,8 +143,8 @@ fn offset_in(value: &Spanned<DeValue<'_>>, path: &[Key]) -> Option<usize> {
     match (value.get_ref(), path.first()?) {
         (DeValue::Table(table), Key::Name(_)) => offset_of(table, path),
         (DeValue::Array(list), Key::Index(index)) => {
-            let one = list.get(*index)?;
-            offset_in(one, &path[1..]).or(Some(one.span().start))
+            let element = list.get(*index)?;
+            offset_in(element, &path[1..]).or(Some(element.span().start))
         }
         _ => None,
     }

@@ -73,12 +73,12 @@ pub(crate) enum Permission {
 
 impl ResolvedTarget {
     /// The target of this name, unless it is a path.
-    pub(crate) fn without_path(typed: &str, run_arguments: &ExecutionArguments) -> Result<Option<Self>> {
+    pub(crate) fn without_path(typed: &str, execution: &ExecutionArguments) -> Result<Option<Self>> {
         let is_simulated = typed.starts_with("sim:");
         if typed != "nop:" && !is_simulated {
             return Ok(None);
         }
-        if run_arguments.consent.is_some() {
+        if execution.consent.is_some() {
             return Err(Failure::Usage(wording::consent_for_simulated(typed)));
         }
         Ok(Some(if is_simulated { Self::Simulated(Box::new(Spec::parse(typed)?)) } else { Self::Nop }))
@@ -121,7 +121,7 @@ impl ResolvedTarget {
     /// A refusal with the command to type.
     pub(crate) fn confirm_preserve(
         &mut self,
-        run_arguments: &ExecutionArguments,
+        execution: &ExecutionArguments,
         journal: Option<&Path>,
     ) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
@@ -136,7 +136,7 @@ impl ResolvedTarget {
             }
             PathKind::File { .. } => return self.refuse_writing(),
         };
-        let typed = if run_arguments.yes || !question::is_interactive() {
+        let typed = if execution.yes || !question::is_interactive() {
             None
         } else {
             question::read_line(&wording::type_id_to_go_on(&what, id.kind))?
@@ -150,9 +150,9 @@ impl ResolvedTarget {
     }
 
     /// If consent is missing and a user is there: shows what would be lost and asks for it.
-    pub(crate) fn ask_for_consent(&mut self, run_arguments: &ExecutionArguments) -> Result<()> {
+    pub(crate) fn ask_for_consent(&mut self, execution: &ExecutionArguments) -> Result<()> {
         let Self::Path(path, place, Permission::None) = self else { return Ok(()) };
-        if matches!(place, PathKind::Folder { .. }) || run_arguments.yes || !question::is_interactive() {
+        if matches!(place, PathKind::Folder { .. }) || execution.yes || !question::is_interactive() {
             return Ok(());
         }
         let loss = Loss::at(path)?;
@@ -279,12 +279,12 @@ impl ResolvedTarget {
 
     /// The leftovers of an earlier run in a folder, in a sentence, once the user agrees to remove them, if
     /// there is one.
-    pub(crate) fn agree_to_clear(&self, run_arguments: &ExecutionArguments) -> Result<Option<String>> {
+    pub(crate) fn agree_to_clear(&self, execution: &ExecutionArguments) -> Result<Option<String>> {
         let Self::Path(_, PathKind::Folder { leftover: Some(leftover), .. }, _) = self else {
             return Ok(None);
         };
         let what = wording::leftover(leftover.files, leftover.bytes, &leftover.path);
-        if !run_arguments.yes
+        if !execution.yes
             && question::is_interactive()
             && !question::confirm(&wording::remove_leftover(&what))?
         {
@@ -294,7 +294,7 @@ impl ResolvedTarget {
     }
 
     /// Removes the leftovers that [`Self::agree_to_clear`] named. The caller has locked the drive.
-    pub(crate) fn remove_leftover(&mut self, what: &str, run_arguments: &ExecutionArguments) -> Result<()> {
+    pub(crate) fn remove_leftover(&mut self, what: &str, execution: &ExecutionArguments) -> Result<()> {
         let Self::Path(path, place, _) = self else { return Ok(()) };
         let PathKind::Folder { leftover, .. } = place else { return Ok(()) };
         let Some(leftover) = leftover.take() else { return Ok(()) };
@@ -304,7 +304,7 @@ impl ResolvedTarget {
         if !removed.foreign.is_empty() {
             return Err(Failure::Refused(wording::leftover_foreign(&kept, &removed.foreign)));
         }
-        *place = examine(path, run_arguments.reserve)?;
+        *place = examine(path, execution.reserve)?;
         Ok(())
     }
 
@@ -328,24 +328,24 @@ impl ResolvedTarget {
     pub(crate) fn open_for(
         &self,
         procedure: &dyn Procedure,
-        run_arguments: &ExecutionArguments,
+        execution: &ExecutionArguments,
     ) -> Result<Box<dyn Drive>> {
         match self {
             Self::Path(path, _, Permission::None) if procedure.only_probes() => {
                 Ok(Box::new(FactsDrive::at(path)?))
             }
-            _ => self.open(procedure.layout(), run_arguments),
+            _ => self.open(procedure.layout(), execution),
         }
     }
 
     /// Opens it, a folder with these files.
-    pub(crate) fn open(&self, layout: Layout, run_arguments: &ExecutionArguments) -> Result<Box<dyn Drive>> {
-        let engine = match run_arguments.engine {
+    pub(crate) fn open(&self, layout: Layout, execution: &ExecutionArguments) -> Result<Box<dyn Drive>> {
+        let engine = match execution.engine {
             EngineName::Auto => Engine::Auto,
             EngineName::Uring => Engine::Uring,
             EngineName::Posix => Engine::Posix,
         };
-        let options = |layout| Options { engine, layout, consent: None, reserve: run_arguments.reserve };
+        let options = |layout| Options { engine, layout, consent: None, reserve: execution.reserve };
         match self {
             Self::Simulated(spec) => Ok(Box::new(interrupt::silently(|| make(spec))?)),
             Self::Nop => Ok(Box::new(likenew_real::nop::Nop::new())),

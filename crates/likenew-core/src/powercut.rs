@@ -38,12 +38,12 @@ enum PowerState {
 }
 
 impl Power {
-    /// The power goes during the call after so many more, of all devices together.
+    /// So many more calls are served, of all devices together; the power goes during the next one.
     pub fn cut_after(&self, calls: u64) {
         self.switch().calls_left = Some(calls);
     }
 
-    /// It stays on from now on.
+    /// Turns it on, for good.
     pub fn switch_on(&self) {
         *self.switch() = Switch { calls: self.calls(), ..Switch::default() };
     }

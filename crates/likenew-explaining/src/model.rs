@@ -21,8 +21,8 @@ use likenew_core::units::{Nanos, exact_duration, exact_size};
 use burst::Burst;
 use curve_fit::{CurveFit, Specification};
 use form::Form;
+use likenew_procedure_support::failures::failure_answers;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::target_is_read_only;
 use likenew_stats::stalls::{Rule, Wait, stalls};
@@ -90,9 +90,9 @@ impl Procedure for Model {
             return Err(target_is_read_only());
         }
         let Ok(region) = MeasuredRegion::measure(&self.options, steps)? else {
-            let refusals = refusals(&evidence.segments);
-            let summary = with_problem(&refusals, wording::summary(None, None, true));
-            return Ok(Findings { summary, answers: refusals, ..Findings::default() });
+            let failures = failure_answers(&evidence.segments);
+            let summary = with_problem(&failures, wording::summary(None, None, true));
+            return Ok(Findings { summary, answers: failures, ..Findings::default() });
         };
         let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
         // What was visited says by itself where that was; only the next visit is chosen, which takes long.
@@ -114,17 +114,17 @@ impl Model {
         region: &MeasuredRegion,
         workload_plan: &WorkloadPlan<'_>,
     ) -> Findings {
-        let refusals = refusals(&evidence.segments);
+        let failures = failure_answers(&evidence.segments);
         let results = Results::new(&self.options, evidence, workload_plan);
         let mut findings = Findings::default();
         results.add_tables(workload_plan, &mut findings);
         results.add_series(evidence, &mut findings);
         let steadiness = steadiness(workload_plan, evidence);
         let is_steady = steadiness.as_ref().is_none_or(|steadiness| steadiness.is_steady);
-        findings.summary = with_problem(&refusals, results.summary(is_steady));
-        findings.overview = results.overview(&refusals, &findings);
+        findings.summary = with_problem(&failures, results.summary(is_steady));
+        findings.overview = results.overview(&failures, &findings);
         let (problems, others): (Vec<Answer>, Vec<Answer>) =
-            refusals.into_iter().partition(|answer| answer.standing == Standing::Problem);
+            failures.into_iter().partition(|answer| answer.standing == Standing::Problem);
         let doubted = |answer: Answer| if is_steady { answer } else { in_doubt(answer) };
         let answers = results.answers(region).into_iter().map(doubted);
         findings.answers = problems;
@@ -182,8 +182,8 @@ impl Model {
 }
 
 /// A summary that begins with the errors.
-fn with_problem(refusals: &[Answer], summary: String) -> String {
-    match refusals.iter().find(|answer| answer.standing == Standing::Problem) {
+fn with_problem(failures: &[Answer], summary: String) -> String {
+    match failures.iter().find(|answer| answer.standing == Standing::Problem) {
         Some(problem) => wording::summary_after(problem, &summary),
         None => summary,
     }
@@ -229,7 +229,7 @@ impl<'a> Results<'a> {
         wording::summary(times(Op::Read).as_ref(), times(Op::Write).as_ref(), is_steady)
     }
 
-    fn overview(&self, refusals: &[Answer], findings: &Findings) -> Overview {
+    fn overview(&self, failures: &[Answer], findings: &Findings) -> Overview {
         let error = |curve| {
             let fit = self.curve_fits.iter().find(|curve_fit| curve_fit.curve == curve)?;
             Some(fit.selected_fit()?.1.typical())
@@ -239,7 +239,7 @@ impl<'a> Results<'a> {
             .iter()
             .map(|specification| specification.overview_line(error(specification.curve)))
             .collect();
-        let remarks = refusals.iter().map(|answer| answer.id.clone());
+        let remarks = failures.iter().map(|answer| answer.id.clone());
         let remarks = remarks.chain(wording::REMARKS.map(str::to_owned)).collect();
         let series = ["read_by_length", "write_by_length"].into_iter();
         let series = series.map(str::to_owned).find(|name| findings.series.contains_key(name));

@@ -34,8 +34,8 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Step, Ste
 use likenew_core::workload::Workload;
 
 use experiment::{Context, Experiment, Finding, InferredProperties, Pictures};
+use likenew_procedure_support::failures::failure_answers;
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::refusals;
 use likenew_procedure_support::workloads::prepare;
 use property::{Key, Property, Remedy, State};
 pub use xray_options::XrayOptions;
@@ -169,7 +169,7 @@ impl Procedure for Xray {
         let evidence = steps.evidence();
         let span = self.options.span_on(&evidence.geometry)?;
         let mut context = self.context(evidence, span, steps.is_planning());
-        let (mut asked, mut pictures) = (Vec::new(), Vec::new());
+        let (mut keys, mut pictures) = (Vec::new(), Vec::new());
         // Each experiment follows its own workloads, as some go on after others.
         steps.skip_done();
         for experiment in EXPERIMENTS {
@@ -177,7 +177,7 @@ impl Procedure for Xray {
             let mut own = context.begin(name, self.options.only.iter().any(|only| only == name));
             let finding = experiment.run(&context, &mut own);
             if self.is_wanted(name, evidence) {
-                asked.extend(finding.properties.iter().map(|property| property.key));
+                keys.extend(finding.properties.iter().map(|property| property.key));
                 // What could write more than is left of the budget is left out, like what its experiment does not begin.
                 let has_room =
                     |of: &Workload| of.bytes_written_max().is_none_or(|most| most <= context.remaining());
@@ -189,7 +189,7 @@ impl Procedure for Xray {
             }
             pictures.extend(context.record(finding));
         }
-        Ok(steps.conclude(|_| self.findings(&context, &asked, pictures)))
+        Ok(steps.conclude(|_| self.findings(&context, &keys, pictures)))
     }
 }
 
@@ -219,8 +219,9 @@ impl Xray {
             wording::answer(property, wording::is_disk(&shown), unknown.and_then(action))
         };
         // Errors and disturbances come first.
-        let (problems, others): (Vec<Answer>, Vec<Answer>) =
-            refusals(&evidence.segments).into_iter().partition(|answer| answer.standing == Standing::Problem);
+        let (problems, others): (Vec<Answer>, Vec<Answer>) = failure_answers(&evidence.segments)
+            .into_iter()
+            .partition(|answer| answer.standing == Standing::Problem);
         findings.summary = wording::summary(&shown, problems.first(), disturbance.is_some());
         let remarks = problems.iter().chain(&disturbance).chain(&others);
         findings.overview = wording::overview(&shown, remarks.map(|answer| answer.id.clone()).collect());

@@ -16,9 +16,9 @@ use likenew_core::procedure::{Descriptor, Evidence, Layout, Procedure, Steps};
 use likenew_core::serde_as_text;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{DEPTH_LIMIT, Workload};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults, file_size_to_fill, on_or_off};
 use likenew_procedure_support::options::{DAY, check_multiple, check_range, options};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{answer_as_summary, ended_early, out_of_range, too_small_for};
 use serde::{Deserialize, Serialize};
 
@@ -242,7 +242,7 @@ impl Age {
         let (comparisons, applications) = (measured.comparisons(), measured.applications());
         let (summary, answers) = answers(&self.options, evidence, measured, &comparisons);
         let mut findings = Findings { answers, ..Findings::default() };
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         let done = evidence.segments.len();
         findings.summary = match findings.answers.first() {
             Some(first) => summary.unwrap_or_else(|| answer_as_summary(first)),

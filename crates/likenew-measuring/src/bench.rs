@@ -13,13 +13,13 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{Estimate, Passes, distinct, grouped};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
 use likenew_procedure_support::options::{
     DAY, check_idle, check_multiple, check_ops, check_range, check_time, options,
 };
 use likenew_procedure_support::precision_goal::{self, MeanPrecision, PrecisionGoal};
 use likenew_procedure_support::profile::{Profile, Test};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::Columns as _;
 use likenew_procedure_support::series::{axis, speed};
@@ -115,7 +115,7 @@ impl Options for BenchOptions {
 
 /// The span is at least this: the largest block times the deepest queue.
 pub const SPAN_MIN: u64 = 8 << 20;
-/// Ratio of the fastest pass to the slowest from which a test is called unsteady; our choice.
+/// Ratio of the fastest pass to the slowest from which a test is called unsteady. Chosen.
 const UNSTEADY_RATIO: f64 = 1.25;
 /// Share of its span that a pass must cover, or it was cut short. Chosen: the rest is rounding to whole
 /// blocks.
@@ -321,7 +321,7 @@ impl Bench {
                 Some(wording::table(lines.iter().map(ResultLine::cells), &usual, commits));
             findings.series.insert("bandwidth".into(), bandwidth(lines));
         }
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         if self.options.precise.is_none() {
             findings.answers.extend(self.coverage(lines));
         }
@@ -440,9 +440,9 @@ fn rerun(evidence: &Evidence, options: BenchOptions) -> Rerun {
     Rerun::new(evidence, &arguments(&options, &options.usual()), Bench::new(options.clone()))
 }
 
-/// Factor on the expected number of passes, because passes vary and more may be needed; our choice.
+/// Factor on the expected number of passes, because passes vary and more may be needed. Chosen.
 const MARGIN: f64 = 1.5;
-/// Passes that vary too much should be this many times as long; our choice.
+/// Passes that vary too much should be this many times as long. Chosen.
 const LONGER: u64 = 4;
 
 /// One line of the table: a test, an operation, and all its passes.

@@ -20,10 +20,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::data::{Test, TestArguments, test_arguments};
 use levels::{Level, Levels, MeasuredLevel, Pass};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
 use likenew_procedure_support::options::options;
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{
     answer_as_summary, ended_early, not_a_multiple, not_a_power_of_two, out_of_range, patterns_once,
     span_too_large,
@@ -254,7 +254,7 @@ impl Cache {
         let levels = Levels::of(passes, &self.options);
         let answers = answers::answers(&levels, &self.options, evidence);
         let mut findings = Findings { answers, ..Findings::default() };
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         let run = evidence.segments.iter().filter(|segment| segment.stop == Stop::Reached).count();
         let of_a_pass = self.options.tests.len() * cells(&evidence.geometry).len();
         let planned = usize::from(evidence.geometry.writable) + self.options.passes as usize * of_a_pass;

@@ -15,10 +15,10 @@ use likenew_core::quantity::{Share, Size};
 use likenew_core::segment::Stop;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
 use likenew_procedure_support::options::{check_idle, check_range, check_time, options};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::speed;
@@ -380,7 +380,7 @@ impl Data {
             let expected = expected.iter().find(|expected| expected.matches(curve));
             findings.answers.extend(expected.map(|expected| expected.answer(self.rated(curve))));
         }
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         findings.answers.extend(self.ended_early(evidence));
         spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = summary(&findings.answers, &conclusions, files, &expected);

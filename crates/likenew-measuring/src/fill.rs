@@ -18,9 +18,9 @@ use likenew_core::serde_as_text;
 use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, Stream, Until, Workload};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults};
 use likenew_procedure_support::options::{check_block, check_range, options};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{answer_as_summary, too_many_files};
 use likenew_stats::stalls::Rule;
@@ -288,7 +288,7 @@ impl Fill {
     fn findings(&self, evidence: &Evidence, passes: &[Pass<'_>], read: Option<&Pass<'_>>) -> Findings {
         let (unit, each) = (self.unit(), self.part_bytes());
         let mut findings = Findings { answers: self.answers(passes, read, evidence), ..Findings::default() };
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         findings.answers.extend(self.remainder(passes, read));
         spare_failing_drive(&mut findings.answers, evidence);
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();

@@ -19,9 +19,9 @@ use likenew_core::target::Geometry;
 use likenew_core::trace::{Fit, ReplayClock, ReplaySpec, ReplayTiming, TraceSource, TraceTotals};
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::{Until, Workload};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{number, typed};
 use likenew_procedure_support::options::{check_multiple, check_range, options};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::wording::{out_of_range, span_too_large};
 use serde::{Deserialize, Serialize};
 
@@ -175,7 +175,7 @@ impl Replay {
         let mut findings = Findings::default();
         let input = ReplayInput { options: &self.options, passes, evidence };
         input.put(&mut findings);
-        for answer in refusals(&evidence.segments) {
+        for answer in failure_answers(&evidence.segments) {
             findings.overview.answers.push(answer.id.clone());
             findings.answers.push(answer);
         }

@@ -14,8 +14,8 @@ use likenew_core::workload::Workload;
 use serde::{Deserialize, Serialize};
 
 use likenew_procedure_support::estimate::Estimate;
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::options::options;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rows::{Columns as _, LatencyColumns};
 use likenew_procedure_support::series::{axis, speed, speed_over_time};
 use likenew_procedure_support::workloads::prepare;
@@ -115,7 +115,7 @@ fn findings(evidence: &Evidence, segments: &[Segment]) -> Findings {
         findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
         findings.overview.series = Some("seconds".into());
     }
-    findings.answers.extend(refusals(segments));
+    findings.answers.extend(failure_answers(segments));
     spare_failing_drive(&mut findings.answers, evidence);
     findings.tables.insert("workloads".into(), segments.iter().flat_map(rows).collect());
     findings.series.extend(seconds(segments).map(|series| ("seconds".to_owned(), series)));

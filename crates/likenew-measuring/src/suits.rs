@@ -16,9 +16,9 @@ use likenew_core::tally::Tally;
 use likenew_core::units::{Nanos, duration_text, parse_duration, parse_size, size_text};
 use likenew_core::workload::Until;
 use likenew_procedure_support::estimate::{Estimate, Verdict};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, defaults};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::series::axis;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
@@ -193,7 +193,7 @@ impl Suits {
             findings.overview.table = Some(wording::table(lines));
             findings.series.insert("commits".into(), drawn(lines));
         }
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         spare_failing_drive(&mut findings.answers, evidence);
         findings.tables.insert("commits".into(), lines.iter().map(Commits::row).collect());
         findings

@@ -20,9 +20,9 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_size, parse_duration, parse_size, size_text};
 use likenew_core::workload::{AccessPattern, Mix, SAMPLES_MAX, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::failures::{failure_answers, read_smart, spare_failing_drive};
 use likenew_procedure_support::fit::{Fitting, Options, Unfit, arguments, defaults, mix_of_reads};
 use likenew_procedure_support::options::{check_multiple, check_range, check_time, options};
-use likenew_procedure_support::refusals::{read_smart, refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::row;
 use likenew_procedure_support::series::{axis, speed};
@@ -220,7 +220,7 @@ impl Surface {
         );
         answers.extend(access.iter().flat_map(|access| access.answers(&actions.more_accesses)));
         answers.extend(burst.and_then(|burst| access::burst_answer(burst, curve, &self.options)));
-        answers.extend(refusals(&evidence.segments));
+        answers.extend(failure_answers(&evidence.segments));
         // What is wrong comes first, then a start that may be old.
         answers.sort_by_key(|answer| match answer.standing {
             Standing::Problem => 0,

@@ -16,10 +16,10 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::distinct;
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::fit::arguments;
 use likenew_procedure_support::options::{DAY, options};
 use likenew_procedure_support::pattern::Pattern;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::wording::{span_too_large, target_is_read_only};
 use likenew_procedure_support::workloads::prepare;
@@ -39,7 +39,7 @@ const QUEUE_BYTES_MAX: u64 = 1 << 30;
 const DIFFERENCE: f64 = 0.05;
 /// Most cells named in an answer; the table has all of them.
 const LISTED_MAX: usize = 6;
-/// Passes that vary too much should be this many times as long; our choice.
+/// Passes that vary too much should be this many times as long. Chosen.
 const LONGER: u64 = 4;
 /// Number of passes to advise if those made decide nothing: twice the default.
 const PASSES_TO_DECIDE: u32 = 10;
@@ -214,7 +214,7 @@ impl Sweep {
             findings.answers.push(answers::fullness_answer(matrix));
             findings.answers.extend(answers::drift(matrix, &more_passes));
         }
-        findings.answers.extend(refusals(&evidence.segments));
+        findings.answers.extend(failure_answers(&evidence.segments));
         findings.answers.extend(answers::precision(matrix).map(|answer| match answer.standing {
             Standing::Unknown => answer.action(self.longer_passes(evidence)),
             _ => answer,

@@ -124,14 +124,14 @@ impl<'a> Engine<'a> {
     }
 
     /// Takes a request that comes now, on the drive's clock.
-    pub(crate) fn take(&mut self, client: u64, ask: ValidRequest, ended: &mut Vec<CompletedRequest>) {
-        let mut job = Job::new(client, ask, self.zeros_by_trim);
+    pub(crate) fn take(&mut self, client: u64, request: ValidRequest, ended: &mut Vec<CompletedRequest>) {
+        let mut job = Job::new(client, request, self.zeros_by_trim);
         if job.is_over() {
             ended.push(CompletedRequest { job, at: self.lane.now() });
             return;
         }
-        if matches!(self.keeper, DataOwner::Drive) && matches!(job.ask.command, Command::Read { .. }) {
-            job.read = vec![0; job.ask.length as usize];
+        if matches!(self.keeper, DataOwner::Drive) && matches!(job.request.command, Command::Read { .. }) {
+            job.read = vec![0; job.request.length as usize];
         }
         let index = self.free_jobs.pop().unwrap_or_else(|| {
             self.jobs.push(None);
@@ -172,7 +172,7 @@ impl<'a> Engine<'a> {
     /// The I/O of a piece; the bytes of a write go along where the drive keeps them.
     fn io_of(&mut self, index: usize, piece: Piece, slot: Slot) -> Io {
         let job = self.jobs[index].as_ref().expect("a job with pieces is there");
-        let offset = if piece.op == Op::Flush { 0 } else { job.ask.offset + u64::from(piece.at) };
+        let offset = if piece.op == Op::Flush { 0 } else { job.request.offset + u64::from(piece.at) };
         let payload = payload(job, piece);
         let data = match (piece.op, payload) {
             (Op::Write, Some(bytes)) => self.content.class_of(bytes),
@@ -195,7 +195,7 @@ impl<'a> Engine<'a> {
         self.free_slots.push(slot);
         let job = self.jobs[index].as_mut().expect("a job with pieces is there");
         job.in_flight -= 1;
-        let address = job.ask.offset + u64::from(piece.at);
+        let address = job.request.offset + u64::from(piece.at);
         let errno = Errno::of_outcome(outcome).or_else(|| {
             let kept = match &mut self.keeper {
                 DataOwner::Store(store) => keep(&mut **store, job, piece, address),
@@ -228,7 +228,7 @@ impl<'a> Engine<'a> {
 /// The bytes of a piece of a write.
 fn payload(job: &Job, piece: Piece) -> Option<&[u8]> {
     let range = piece.at as usize..(piece.at + piece.length) as usize;
-    (job.ask.command == Command::Write && piece.op == Op::Write).then(|| &job.ask.payload[range])
+    (job.request.command == Command::Write && piece.op == Op::Write).then(|| &job.request.payload[range])
 }
 
 /// Applies to the store what the drive has done.
@@ -245,7 +245,7 @@ fn keep(store: &mut dyn Store, job: &Job, piece: Piece, address: u64) -> std::io
 pub(crate) struct Job {
     /// Its client.
     pub(crate) client: u64,
-    pub(crate) ask: ValidRequest,
+    pub(crate) request: ValidRequest,
     /// What the drive does for it; nothing for what is answered without the drive.
     op: Option<Op>,
     piece_max: u32,
@@ -274,8 +274,8 @@ pub(crate) struct Piece {
 
 impl Job {
     /// `trims` says whether zeros may be written by TRIM.
-    pub(crate) fn new(client: u64, ask: ValidRequest, trims: bool) -> Self {
-        let op = match ask.command {
+    pub(crate) fn new(client: u64, request: ValidRequest, trims: bool) -> Self {
+        let op = match request.command {
             Command::Read { .. } | Command::Cache => Some(Op::Read),
             Command::Write => Some(Op::Write),
             Command::Trim => Some(Op::Trim),
@@ -285,11 +285,11 @@ impl Job {
             Command::Flush | Command::Disconnect | Command::Status { .. } => None,
         };
         // TRIM knows no FUA.
-        let flush_due = ask.command == Command::Flush || (ask.durable && op == Some(Op::Trim));
+        let flush_due = request.command == Command::Flush || (request.durable && op == Some(Op::Trim));
         let piece_max = if op == Some(Op::Trim) { TRIM_MAX } else { PIECE_MAX };
         Self {
             client,
-            ask,
+            request,
             op,
             piece_max,
             submitted_bytes: 0,
@@ -303,10 +303,10 @@ impl Job {
     /// Takes the next piece. A flush comes alone, once all others have ended well: so it covers them.
     pub(crate) fn next(&mut self) -> Option<Piece> {
         let at = self.submitted_bytes;
-        let left = if self.op.is_some() { self.ask.length - at } else { 0 };
+        let left = if self.op.is_some() { self.request.length - at } else { 0 };
         let piece = match self.op.filter(|_| left > 0 && self.error.is_none()) {
             Some(op) => {
-                let sync = (self.ask.durable && op == Op::Write).then_some(Durability::Data);
+                let sync = (self.request.durable && op == Op::Write).then_some(Durability::Data);
                 Piece { op, at, length: left.min(self.piece_max), sync }
             }
             None if self.flush_due && self.in_flight == 0 && self.error.is_none() => {
@@ -322,7 +322,7 @@ impl Job {
 
     /// Whether it has more pieces for the drive now.
     pub(crate) fn has_more(&self) -> bool {
-        let left = self.op.is_some() && self.submitted_bytes < self.ask.length;
+        let left = self.op.is_some() && self.submitted_bytes < self.request.length;
         self.error.is_none() && (left || (self.flush_due && self.in_flight == 0))
     }
 

@@ -93,22 +93,22 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
         reply.error(out, errno, reason(errno), at);
         return None;
     }
-    let Command::Read { single_reply } = job.ask.command else {
+    let Command::Read { single_reply } = job.request.command else {
         reply.ok(out);
         return None;
     };
     let mark = out.mark();
     let brought = match keeper {
-        DataOwner::Store(store) => bring(out, reply, &job.ask, single_reply, &mut **store),
+        DataOwner::Store(store) => bring(out, reply, &job.request, single_reply, &mut **store),
         DataOwner::Drive => {
-            head(out, reply, &job.ask);
+            head(out, reply, &job.request);
             out.put(&job.read);
             Ok(())
         }
     };
     let error = brought.err()?;
     out.rewind(mark);
-    reply.error(out, Errno::of_store(&error), &error.to_string(), Some(job.ask.offset));
+    reply.error(out, Errno::of_store(&error), &error.to_string(), Some(job.request.offset));
     Some(error)
 }
 
@@ -117,14 +117,14 @@ pub(crate) fn answer(out: &mut Outbox, reply: Reply, job: &Job, keeper: &mut Dat
 pub(crate) fn answer_status(
     out: &mut Outbox,
     reply: Reply,
-    ask: &ValidRequest,
+    request: &ValidRequest,
     single_extent: bool,
     keeper: &mut DataOwner,
 ) {
-    let end = ask.offset + u64::from(ask.length);
+    let end = request.offset + u64::from(request.length);
     let extents_max = if single_extent { 1 } else { EXTENTS_MAX };
-    let DataOwner::Store(store) = keeper else { return reply.extents(out, &[(ask.length, true)]) };
-    let (mut extents, mut at): (Vec<(u32, bool)>, u64) = (Vec::new(), ask.offset);
+    let DataOwner::Store(store) = keeper else { return reply.extents(out, &[(request.length, true)]) };
+    let (mut extents, mut at): (Vec<(u32, bool)>, u64) = (Vec::new(), request.offset);
     while at < end && extents.len() < extents_max {
         match store.stretch(at..end) {
             Ok(stretch) => {
@@ -143,21 +143,21 @@ pub(crate) fn answer_status(
 fn bring(
     out: &mut Outbox,
     reply: Reply,
-    ask: &ValidRequest,
+    request: &ValidRequest,
     single_reply: bool,
     store: &mut dyn Store,
 ) -> io::Result<()> {
-    let end = ask.offset + u64::from(ask.length);
-    if !reply.structured || ask.length == 0 {
-        head(out, reply, ask);
-        return store.read(ask.offset, out.room(ask.length as usize));
+    let end = request.offset + u64::from(request.length);
+    if !reply.structured || request.length == 0 {
+        head(out, reply, request);
+        return store.read(request.offset, out.room(request.length as usize));
     }
-    let first = store.stretch(ask.offset..end)?;
+    let first = store.stretch(request.offset..end)?;
     if single_reply && first.end < end {
-        head(out, reply, ask);
-        return store.read(ask.offset, out.room(ask.length as usize));
+        head(out, reply, request);
+        return store.read(request.offset, out.room(request.length as usize));
     }
-    let (mut at, mut stretch) = (ask.offset, first);
+    let (mut at, mut stretch) = (request.offset, first);
     loop {
         let (is_last, length) = (stretch.end == end, (stretch.end - at) as u32);
         if stretch.is_held {
@@ -175,11 +175,11 @@ fn bring(
 }
 
 /// The header of an answer with all bytes in one chunk.
-fn head(out: &mut Outbox, reply: Reply, ask: &ValidRequest) {
-    match (reply.structured, ask.length) {
+fn head(out: &mut Outbox, reply: Reply, request: &ValidRequest) {
+    match (reply.structured, request.length) {
         (false, _) => reply.simple_data(out),
         (true, 0) => reply.ok(out),
-        (true, length) => reply.data_chunk(out, true, ask.offset, length),
+        (true, length) => reply.data_chunk(out, true, request.offset, length),
     }
 }
 

@@ -232,7 +232,7 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
                 return;
             }
             match session.parse(&self.export, self.closing_deadline.is_some()) {
-                Ok(ParseOutcome::Request(ask)) => self.take(index, ask),
+                Ok(ParseOutcome::Request(request)) => self.take(index, request),
                 Ok(ParseOutcome::Refused(errno, reason)) => {
                     self.stats.refused += 1;
                     self.note(index, now, &wording::request_refused(reason, errno.number()));
@@ -250,13 +250,13 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
         }
     }
 
-    fn take(&mut self, index: usize, ask: ValidRequest) {
+    fn take(&mut self, index: usize, request: ValidRequest) {
         let session = &mut self.sessions[index];
-        let reply = session.reply(ask.cookie);
-        match ask.command {
+        let reply = session.reply(request.cookie);
+        match request.command {
             Command::Status { single_extent } => {
-                answer_status(&mut session.outbox, reply, &ask, single_extent, &mut self.engine.keeper);
-                self.stats.count(&ask);
+                answer_status(&mut session.outbox, reply, &request, single_extent, &mut self.engine.keeper);
+                self.stats.count(&request);
             }
             Command::Zero { keep_allocated, only_fast: true } if !self.engine.zeros_fast(keep_allocated) => {
                 reply.error(&mut session.outbox, Errno::NotSupported, wording::NO_FAST_ZEROS, None);
@@ -264,8 +264,8 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             }
             _ => {
                 session.requests += 1;
-                session.request_bytes += ask.buffered_bytes();
-                self.engine.take(session.id, ask, &mut self.completions);
+                session.request_bytes += request.buffered_bytes();
+                self.engine.take(session.id, request, &mut self.completions);
             }
         }
     }
@@ -281,12 +281,12 @@ impl<'a, S: Read + Write, C: Clock> Server<'a, S, C> {
             };
             let session = &mut self.sessions[index];
             session.requests -= 1;
-            session.request_bytes -= job.ask.buffered_bytes();
-            let reply = session.reply(job.ask.cookie);
+            session.request_bytes -= job.request.buffered_bytes();
+            let reply = session.reply(job.request.cookie);
             let error = answer(&mut session.outbox, reply, &job, &mut self.engine.keeper);
             self.lags.add(now.since(self.clock_scale.wall_at(at)));
             match (error, job.error) {
-                (None, None) => self.stats.count(&job.ask),
+                (None, None) => self.stats.count(&job.request),
                 (error, failed) => {
                     self.stats.failed += 1;
                     if let Some(error) = error {
@@ -442,9 +442,9 @@ impl ServeStats {
     }
 
     /// Counts a request that was done.
-    pub(crate) fn count(&mut self, ask: &ValidRequest) {
-        let bytes = u64::from(ask.length);
-        match ask.command {
+    pub(crate) fn count(&mut self, request: &ValidRequest) {
+        let bytes = u64::from(request.length);
+        match request.command {
             Command::Read { .. } => (self.reads, self.bytes_read) = (self.reads + 1, self.bytes_read + bytes),
             Command::Write => {
                 (self.writes, self.bytes_written) = (self.writes + 1, self.bytes_written + bytes)

@@ -3,12 +3,12 @@
 
 pub mod device_counters;
 pub mod estimate;
+pub mod failures;
 pub mod fit;
 pub mod options;
 pub mod pattern;
 pub mod precision_goal;
 pub mod profile;
-pub mod refusals;
 pub mod rerun;
 pub mod rows;
 pub mod series;

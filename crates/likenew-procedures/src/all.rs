@@ -2,7 +2,7 @@
 
 use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::procedure::{Descriptor, Evidence, Plan, Procedure};
-use likenew_procedure_support::{device_counters, refusals, wording};
+use likenew_procedure_support::{device_counters, failures, wording};
 
 use crate::{
     age, apps, bench, cache, check, data, endure, facts, fill, model, recondition, replay, run, suits,
@@ -73,12 +73,12 @@ pub fn judge(procedure: &dyn Procedure, evidence: &Evidence) -> Findings {
     let mut findings = procedure.judge(evidence);
     let segments = &evidence.segments;
     lead_with_errors(&mut findings);
-    if let Some(answer) = refusals::unmeasured_workloads(segments) {
+    if let Some(answer) = failures::unmeasured_workloads(segments) {
         let mut tests = segments.iter().filter(|segment| !segment.workload.is_rest());
         // If nothing else was measured, that is the answer; otherwise it limits the answer.
         let is_all = tests.all(|segment| segment.measurement_error().is_some());
         if is_all {
-            findings.summary = wording::nothing_was_measured(refusals::tests_run(segments));
+            findings.summary = wording::nothing_was_measured(failures::tests_run(segments));
         }
         let place = if is_all { 0 } else { 1 };
         show(&mut findings, &answer, place);

@@ -12,7 +12,7 @@ use likenew_core::region::Region;
 use likenew_core::segment::Segment;
 use likenew_core::shell::shell_quote;
 use likenew_diagnosis::Site;
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 
 const MIB: u64 = 1 << 20;
 
@@ -113,7 +113,7 @@ pub(crate) fn add_series(findings: &mut Findings, name: &str, mut series: Series
 
 /// Whether the drive failed I/Os, which then head the report.
 pub(crate) fn has_failed<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> bool {
-    refusals(segments).iter().any(|answer| answer.standing == Standing::Problem)
+    failure_answers(segments).iter().any(|answer| answer.standing == Standing::Problem)
 }
 
 /// Adds the answers about failed I/Os. Nothing more is tested on a failing drive.
@@ -122,7 +122,7 @@ pub(crate) fn add_failed_ios<'a>(
     segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>,
     findings: &mut Findings,
 ) {
-    findings.answers.extend(refusals(segments));
+    findings.answers.extend(failure_answers(segments));
     spare_failing_drive(&mut findings.answers, evidence);
 }
 

@@ -289,7 +289,7 @@ fn files(command: &Check) -> Result<Option<FileScan>> {
         cross: false,
         seed: command.seed.unwrap_or(0),
     };
-    scan_folders(&request, command.run_arguments.wait_for_drive)
+    scan_folders(&request, command.run_arguments.execution.wait_for_drive)
 }
 
 /// The exit codes of a plugin (Monitoring Plugins Development Guidelines), which mean something else by themselves: 2 and 3.

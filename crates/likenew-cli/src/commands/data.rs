@@ -95,7 +95,7 @@ impl Data {
             cross: self.measured.more.cross_file_systems,
             seed: self.measured.arguments.seed(),
         };
-        scan_folders(&request, self.measured.arguments.run.wait_for_drive)
+        scan_folders(&request, self.measured.arguments.run.execution.wait_for_drive)
     }
 }
 

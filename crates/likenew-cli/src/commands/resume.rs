@@ -36,7 +36,9 @@ impl Command for Run {
     fn run(self) -> Result<Exit> {
         let path = self.plan.display();
         let bytes_of = |named: Option<&str>| {
-            let target = Access::Read.resolve(self.target.as_deref().or(named)?, &self.run_arguments).ok()?;
+            let target = Access::Read
+                .resolve(self.target.as_deref().or(named)?, &self.run_arguments.execution)
+                .ok()?;
             target.usable_bytes().ok().filter(|_| !target.is_folder())
         };
         let mut plan = read_plan(&self.plan, bytes_of)?;
@@ -82,7 +84,7 @@ pub(crate) struct Resume {
     /// Folder of an unfinished run [default: the latest one that was interrupted]
     run: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) run_arguments: ExecutionArguments,
+    pub(crate) execution: ExecutionArguments,
     /// Say how long the rest takes and what it writes, and stop; with --json as JSON
     #[arg(long, help_heading = RUN, hide_short_help = true)]
     estimate: bool,
@@ -99,7 +101,7 @@ impl Command for Resume {
         if watch::is_log(&record) {
             return Err(Failure::Usage(wording::watch_log_has_no_end(named.display())));
         }
-        self.run_arguments.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
+        self.execution.apply_settings(&record.header.machine.settings).map_err(Failure::Usage)?;
         let evidence = record.take_evidence();
         let Machine { instrument, started_at, .. } = record.header.machine;
         let procedure = from_plan(&evidence.plan).map_err(Failure::Usage)?;
@@ -120,8 +122,7 @@ impl Command for Resume {
         });
         let plan = evidence.plan.clone();
         embedding::keep_drive(&plan);
-        let run_arguments =
-            RunArguments { estimate: self.estimate, ..RunArguments::from(self.run_arguments) };
+        let run_arguments = RunArguments { estimate: self.estimate, ..RunArguments::from(self.execution) };
         let request = Request {
             audited: step.is_some().then_some(wording::REST_OF_RUN),
             interrupted: Some(InterruptedRun { run, evidence, instrument, started_at, dry_run }),

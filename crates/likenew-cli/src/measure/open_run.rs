@@ -59,10 +59,10 @@ pub(super) fn open(
 ) -> Result<ControlFlow<Exit, OpenRun>> {
     let procedure = from_plan(&plan).map_err(Failure::Usage)?;
     let does_io = !procedure.only_probes() && request.run_arguments.export.is_none();
-    if does_io && !target.lock(request.run_arguments)? {
+    if does_io && !target.lock(&request.run_arguments.execution)? {
         return Ok(ControlFlow::Break(Exit::Interrupted));
     }
-    let drive = target.resolved.open_for(&*procedure, request.run_arguments)?;
+    let drive = target.resolved.open_for(&*procedure, &request.run_arguments.execution)?;
     let (interrupted, target) = (request.interrupted.take(), &target.resolved);
     match interrupted {
         None => {
@@ -100,7 +100,7 @@ impl Opening<'_> {
             return Ok(ControlFlow::Break(exit));
         }
         let run_arguments = self.request.run_arguments;
-        let pace = pace.or_try(self.target, &mut self.drive, &*self.procedure, run_arguments)?;
+        let pace = pace.or_try(self.target, &mut self.drive, &*self.procedure, &run_arguments.execution)?;
         let dry_run = pace.rate(dry_run, &*self.procedure, &self.evidence)?;
         let instrument = self.instrument()?;
         let log = self.log(None)?;
@@ -166,10 +166,10 @@ impl Opening<'_> {
         let (run_arguments, always) = (self.request.run_arguments, self.procedure.always_confirms());
         let wear = wear(&mut *self.drive, always, dry_run, self.target)?;
         if !run_arguments.estimate {
-            return ask_about(wear, always, run_arguments).map(|()| None);
+            return ask_about(wear, always, &run_arguments.execution).map(|()| None);
         }
         let offer = Offer::new(dry_run, &self.evidence, wear.as_deref());
-        match &run_arguments.output.json {
+        match &run_arguments.execution.output.json {
             Some(path) => output::write_json(path, &offer)?,
             None => output::print(&offer.lines())?,
         }
@@ -219,7 +219,7 @@ impl Opening<'_> {
 
     /// The log that was asked for, of a new run or of one that is resumed after some workloads.
     fn log(&self, resumed: Option<&[Segment]>) -> Result<Option<IoLog>> {
-        let path = self.request.run_arguments.log.as_deref();
+        let path = self.request.run_arguments.execution.log.as_deref();
         path.map(|path| IoLog::begin(path, self.evidence.geometry.clock, resumed)).transpose()
     }
 
@@ -230,7 +230,7 @@ impl Opening<'_> {
         }
         let Evidence { identity, geometry, plan, .. } = &self.evidence;
         let machine = Machine::new(started_at, identity.clone(), geometry.clone(), instrument.clone());
-        let machine = machine.with_settings(run_arguments.settings());
+        let machine = machine.with_settings(run_arguments.execution.settings());
         let archive = run_arguments.archive_arguments.folder.archive()?;
         Ok(Some(archive.create(plan, &machine).map_err(anyhow::Error::new)?))
     }

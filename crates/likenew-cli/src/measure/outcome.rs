@@ -52,8 +52,8 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
         dry_run,
         pace,
     } = open;
-    let run_arguments = &request.run_arguments.execution;
-    let is_silent = run_arguments.output.quiet || request.access.is_facts() || request.is_silent;
+    let execution = &request.run_arguments.execution;
+    let is_silent = execution.output.quiet || request.access.is_facts() || request.is_silent;
     if let Some(announcement) = announce_text(&dry_run, &evidence).filter(|_| !is_silent) {
         crate::console::note(announcement);
     }
@@ -64,7 +64,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
         estimate: estimate(&dry_run, &evidence),
     });
     let outputs = (archive.as_mut(), log);
-    let end = follow(&mut *drive, &*procedure, &mut evidence, outputs, (&dry_run, &pace), run_arguments);
+    let end = follow(&mut *drive, &*procedure, &mut evidence, outputs, (&dry_run, &pace), execution);
     let typed = target.typed.clone();
     // Temporary files are deleted before the report, so that their space is free at once.
     let hung = if matches!(end, Ok(End::TargetError(TargetError::Hung(_)))) {
@@ -79,7 +79,7 @@ pub(super) fn carry_out(open: OpenRun, target: Target, request: &Request<'_>) ->
     let kept = archive.as_ref().map_or(Ok(()), |run| run.conclude(&findings));
     progress::end_live();
     if let (Some(run), Ok(())) = (&archive, &kept) {
-        if run_arguments.output.details {
+        if execution.output.details {
             crate::console::note(wording::run_kept(run.path()));
         }
         if !is_complete {
@@ -172,10 +172,10 @@ fn follow(
     evidence: &mut Evidence,
     (archive, log): (Option<&mut Run>, Option<IoLog>),
     (dry_run, pace): (&DryRun, &Pace),
-    run_arguments: &ExecutionArguments,
+    execution: &ExecutionArguments,
 ) -> Result<End> {
     let samples = match &archive {
-        Some(run) if run_arguments.samples => Some(run.samples().map_err(anyhow::Error::new)?),
+        Some(run) if execution.samples => Some(run.samples().map_err(anyhow::Error::new)?),
         _ => None,
     };
     let mut follow = RunObserver {

@@ -92,7 +92,7 @@ impl Pace {
         target: &ResolvedTarget,
         drive: &mut Box<dyn Drive>,
         procedure: &dyn Procedure,
-        run_arguments: &ExecutionArguments,
+        execution: &ExecutionArguments,
     ) -> Result<Self> {
         if !self.is_wanted {
             return Ok(self);
@@ -102,10 +102,10 @@ impl Pace {
         }
         // One drive at a time has the folder's lock.
         *drive = Box::new(Nop::new());
-        *drive = target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, run_arguments)?;
+        *drive = target.open(Layout { files: 1, file_bytes: TRIAL_BYTES }, execution)?;
         let segments = tried(&mut **drive, Op::Write);
         *drive = Box::new(Nop::new());
-        *drive = target.open_for(procedure, run_arguments)?;
+        *drive = target.open_for(procedure, execution)?;
         Ok(Self { segments, ..self })
     }
 

@@ -170,13 +170,9 @@ pub(super) fn wear(
 }
 
 /// Asks the user about wear.
-pub(super) fn ask_about(
-    what: Option<String>,
-    always: bool,
-    run_arguments: &ExecutionArguments,
-) -> Result<()> {
+pub(super) fn ask_about(what: Option<String>, always: bool, execution: &ExecutionArguments) -> Result<()> {
     let Some(what) = what else { return Ok(()) };
-    if run_arguments.yes {
+    if execution.yes {
         if always {
             crate::console::note(what);
         }

@@ -18,9 +18,9 @@ use super::wording::{self, Drop, Transition};
 use super::workloads::Phase;
 use super::{Age, AgeOptions, Recipe};
 
-/// Drop in percent below which a user notices nothing (our choice).
+/// Drop in percent below which a user notices nothing. Chosen.
 pub(super) const NOTICED_PERCENT: f64 = 10.0;
-/// Ratio of the fastest pass to the slowest above which passes did not measure one level (our choice).
+/// Ratio of the fastest pass to the slowest above which passes did not measure one level. Chosen.
 const UNSTEADY_RATIO: f64 = 1.25;
 /// Number of passes to advise after one; Student's factor falls from 12.7 to 4.3 by the third.
 const PASSES_AFTER_ONE: u32 = 3;

@@ -150,7 +150,7 @@ fn change_text(values: Transition, drop: Drop, limit: f64) -> String {
     }
 }
 
-/// A drop of less than this many percent is none to a reader; our choice.
+/// A drop of less than this many percent is none to a reader. Chosen.
 const UNDER_ONE: f64 = 1.0;
 
 /// The summary where nothing fell, from the metric that falls first; nothing where that is not known to be small.

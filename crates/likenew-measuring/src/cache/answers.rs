@@ -12,9 +12,9 @@ use super::{Cache, CacheOptions};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::rerun::Rerun;
 
-/// Share of RAM, in 0..1, below which it does not matter; our choice.
+/// Share of RAM, in 0..1, below which it does not matter. Chosen.
 const MARGIN: f64 = 0.05;
-/// Share of the speed without a drive above which likenew's own overhead is part of a speed; our choice.
+/// Share of the speed without a drive above which likenew's own overhead is part of a speed. Chosen.
 const NEAR_TOOL: f64 = 0.5;
 /// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;

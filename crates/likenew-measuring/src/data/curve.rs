@@ -251,7 +251,7 @@ const PASSES_FEW: u32 = 3;
 const PASSES_MANY: u32 = 10;
 /// Steps between zeros and random data that tell compression from zeros alone: those of AS SSD's graph.
 const STEPS_MANY: u32 = 11;
-/// A pass this long evens out what shorter ones show; our choice.
+/// A pass this long evens out what shorter ones show. Chosen.
 const TIME_LONG: Nanos = Nanos::from_secs(5);
 
 /// A folder has a file system between it and the drive, and some of those compress.

@@ -99,7 +99,7 @@ pub(super) fn knee_mark(knee: &KneeRow) -> Mark {
 }
 
 /// Share of the best speed that reads must keep, in 0..1: background garbage collection can halve it, and
-/// less than this is more than that (our choice).
+/// less than this is more than that. Chosen.
 const READ_SHARE_MIN: f64 = 0.25;
 
 /// The share of the best speed that is left, from the steady tests.

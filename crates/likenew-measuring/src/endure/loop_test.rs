@@ -14,10 +14,10 @@ use likenew_core::target::Geometry;
 use likenew_core::units::{Nanos, duration_text, exact_duration, exact_size, size_text};
 use likenew_core::workload::{Mix, Stream, Until, Workload};
 use likenew_procedure_support::estimate::{distinct, is_whole};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::options::{Arguments, check_multiple, check_ops, check_time, joined};
 use likenew_procedure_support::pattern::Pattern;
 use likenew_procedure_support::profile::{Profile, Test};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
 use likenew_procedure_support::rerun::Rerun;
 use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
@@ -349,7 +349,7 @@ fn findings(loop_test: &LoopTest, evidence: &Evidence, loops: &Loops<'_>) -> Fin
     if let Some(first) = findings.answers.first_mut() {
         first.caveats.extend(loop_caveats(loop_test, evidence));
     }
-    findings.answers.extend(refusals(&evidence.segments));
+    findings.answers.extend(failure_answers(&evidence.segments));
     spare_failing_drive(&mut findings.answers, evidence);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);

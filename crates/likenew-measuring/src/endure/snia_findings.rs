@@ -8,7 +8,7 @@ use likenew_core::segment::Segment;
 use likenew_core::units::{Nanos, exact_size};
 use likenew_core::workload::Mix;
 use likenew_procedure_support::estimate::{Estimate, Passes, grouped, is_whole};
-use likenew_procedure_support::refusals::{refusals, spare_failing_drive};
+use likenew_procedure_support::failures::{failure_answers, spare_failing_drive};
 use likenew_procedure_support::rows::{Columns as _, row};
 use likenew_procedure_support::series::{axis, speed};
 use likenew_procedure_support::wording::answer_as_summary;
@@ -42,7 +42,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<
         level.as_ref().map(|level| (level, span)),
     ));
     findings.answers.sort_by_key(|answer| answer.standing != Standing::Problem);
-    findings.answers.extend(refusals(&evidence.segments));
+    findings.answers.extend(failure_answers(&evidence.segments));
     spare_failing_drive(&mut findings.answers, evidence);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);

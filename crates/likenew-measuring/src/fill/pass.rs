@@ -107,7 +107,7 @@ pub(super) fn bytes_per_s<'a>(segments: impl Iterator<Item = &'a Segment>) -> Op
 
 /// Whether another pass still changes anything.
 pub(super) fn convergence(speeds: &[f64], fill: &Fill, evidence: &Evidence) -> Answer {
-    /// Difference of two passes, as a share, up to which they are equally fast (our choice).
+    /// Difference of two passes, as a share, up to which they are equally fast. Chosen.
     const NEAR_SHARE: f64 = 0.01;
     let ([first, .., last], [.., before, _]) = (speeds, speeds) else { return wording::too_few_passes() };
     let (passes, changed) = (speeds.len(), Share(change(*before, *last)));
@@ -241,7 +241,7 @@ pub(super) fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) ->
     is_cache.then_some(fill.options.from + (fast - 1) * fill.part_bytes())
 }
 
-/// A fitted line goes through both ends when it misses neither median by more than this share; our choice.
+/// A fitted line goes through both ends when it misses neither median by more than this share. Chosen.
 const LINE_MISS_MAX: f64 = 0.1;
 
 /// The interval of the mean of a list that neither rises nor falls; of another one it would be a claim about a level that

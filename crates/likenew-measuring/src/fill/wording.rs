@@ -196,7 +196,7 @@ pub(super) fn scatter(unit: Unit, scatter: &Scatter, after_drop: bool) -> String
     )
 }
 
-/// Speeds that differ by less than this share are alike to a reader; our choice.
+/// Speeds that differ by less than this share are alike to a reader. Chosen.
 const ALIKE: f64 = 0.01;
 
 pub(super) fn no_interval(unit: Unit, number: usize) -> String {

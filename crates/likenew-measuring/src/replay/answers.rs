@@ -18,11 +18,11 @@ use super::pass::{Application, Pass, latency_series, of_applications};
 use super::wording::{self, Measure, Times, WaitRow};
 use super::{Replay, ReplayMode, ReplayOptions};
 
-/// Difference, as a share, below which a single pass, which has no interval, shows none; our choice.
+/// Difference, as a share, below which a single pass, which has no interval, shows none. Chosen.
 const MARGIN: f64 = 0.05;
-/// Share of the I/Os with recorded latency below which they may not stand for the others; our choice.
+/// Share of the I/Os with recorded latency below which they may not stand for the others. Chosen.
 const PAIRED_MIN: f64 = 0.5;
-/// Lateness of the replay itself over the waiting, as a share, from which it is reported; our choice.
+/// Lateness of the replay itself over the waiting, as a share, from which it is reported. Chosen.
 const LATE_SHARE: f64 = 0.01;
 /// Number of passes to advise after one pass, and after several that were not enough.
 const PASSES_FEW: u32 = 3;

@@ -158,7 +158,7 @@ const KNEES: [f64; 8] = [0.1, 0.15, 0.2, 0.25, 0.33, 0.4, 0.5, 0.6];
 const USUAL: [f64; 7] = [3600.0, 4200.0, 5400.0, 5900.0, 7200.0, 10_000.0, 15_000.0];
 /// No disk turns slower or faster than this, in rpm.
 const PLAUSIBLE: std::ops::Range<f64> = 2000.0..20_000.0;
-/// Uncertainty of the rotational speed, as a share, above which it is not reported; our choice.
+/// Uncertainty of the rotational speed, as a share, above which it is not reported. Chosen.
 const REVOLUTION_ERROR_MAX: f64 = 0.15;
 /// Nanoseconds of a minute.
 const MINUTE_NS: f64 = 60e9;
@@ -330,7 +330,7 @@ impl Tracks {
     }
 }
 
-/// Speed of a burst over that of the fastest point below which it came from the medium; our choice.
+/// Speed of a burst over that of the fastest point below which it came from the medium. Chosen.
 const CACHE_MIN: f64 = 1.1;
 
 /// Compared with the fastest point: a burst that is no faster than the medium had no help from a cache.

@@ -43,7 +43,7 @@ pub(super) struct Curve<'a> {
     pub(super) span: u64,
 }
 
-/// Share of its speed that a region must lose to be called slow; our choice.
+/// Share of its speed that a region must lose to be called slow. Chosen.
 const LOSS_LEAST: f64 = 0.2;
 /// Standard deviations from which a point is an outlier. Hampel's rule uses three; chosen: five, which leaves
 /// one point in a million of normal noise.
@@ -192,7 +192,7 @@ fn floor(shares: &[f64]) -> Option<f64> {
 const END_SHARE: usize = 10;
 /// Fewest points of an end.
 const END_MIN: usize = 3;
-/// Difference of both ends, as a share, up to which they are alike; our choice.
+/// Difference of both ends, as a share, up to which they are alike. Chosen.
 const ALIKE: f64 = 0.05;
 /// Change along a plateau, as a share, above which it is none if chance does not explain it. Chosen: less
 /// than half of `ALIKE`.

@@ -14,9 +14,9 @@ use super::{Actions, Finding, NEARLY_ALL, SlowRegion, SurfaceOptions, wording};
 const SUSPECTS_MAX: usize = 32;
 /// Regions named in an answer; the table has all of them.
 const NAMED_MAX: usize = 3;
-/// If noise hides a loss of half of the speed, nothing can be said of regions; our choice.
+/// If noise hides a loss of half of the speed, nothing can be said of regions. Chosen.
 const FLOOR_LEAST: f64 = 0.5;
-/// Share of slow points above which the medium is hardly the cause; our choice.
+/// Share of slow points above which the medium is hardly the cause. Chosen.
 const MANY: f64 = 0.1;
 
 /// A point that was slow, or that holds a slow I/O.
@@ -107,9 +107,9 @@ impl SlowRegions {
             curve.failures.iter().map(|(number, range, segment)| unreadable_region(*number, range, segment)),
         );
         places.sort_by_key(|place| place.from_bytes);
-        let stands =
+        let others =
             curve.points.iter().filter(|point| places.iter().all(|place| place.point != point.number));
-        let least = stands.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
+        let least = others.map(|point| point.bytes_per_s / point.expected).fold(1.0, f64::min);
         Self { places, floor: curve.floor, points: curve.points.len(), share: curve.share(), least }
     }
 
@@ -125,9 +125,9 @@ impl SlowRegions {
             return Vec::new();
         }
         let mut answers = Vec::new();
-        let slow = self.of(Finding::Slow);
+        let slow = self.found_as(Finding::Slow);
         if let Some(first) = slow.first() {
-            let mut answer = name(wording::slow_every_time(slow.len(), first), &slow);
+            let mut answer = with_regions(wording::slow_every_time(slow.len(), first), &slow);
             answer = answer.action(wording::replace_slow_drive(actions.read_smart.is_some()));
             answer = actions.read_smart.iter().cloned().fold(answer, Answer::action);
             if slow.len() as f64 > MANY * self.points as f64 {
@@ -135,7 +135,7 @@ impl SlowRegions {
             }
             answers.push(answer);
         }
-        let open = self.of(Finding::Undecided);
+        let open = self.found_as(Finding::Undecided);
         if let Some(first) = open.first() {
             let was_repeated = open.iter().any(|region| region.retest_bytes_per_s.is_some());
             let answer = if was_repeated {
@@ -143,11 +143,11 @@ impl SlowRegions {
             } else {
                 wording::slow_not_measured_again(open.len(), first)
             };
-            answers.push(name(answer, &open).action(actions.measure_again.clone()));
+            answers.push(with_regions(answer, &open).action(actions.measure_again.clone()));
         }
-        let once = self.of(Finding::Hiccup);
+        let once = self.found_as(Finding::Hiccup);
         if let Some(first) = once.first() {
-            answers.push(name(wording::slow_once(once.len(), first), &once));
+            answers.push(with_regions(wording::slow_once(once.len(), first), &once));
         }
         if answers.is_empty() {
             answers.push(self.no_slow_region(actions, has_errors));
@@ -155,7 +155,7 @@ impl SlowRegions {
         answers
     }
 
-    fn of(&self, finding: Finding) -> Vec<&SlowRegion> {
+    fn found_as(&self, finding: Finding) -> Vec<&SlowRegion> {
         self.places.iter().filter(|region| region.finding == finding).collect()
     }
 
@@ -177,7 +177,7 @@ impl SlowRegions {
 }
 
 /// Evidence of the first regions, if the answer does not say everything.
-fn name(answer: Answer, regions: &[&SlowRegion]) -> Answer {
+fn with_regions(answer: Answer, regions: &[&SlowRegion]) -> Answer {
     if let [only] = regions {
         let again = only.retest_bytes_per_s.map(|speed| wording::measured_again(Rate(speed)));
         return again.into_iter().fold(answer, Answer::with_evidence);

@@ -116,8 +116,9 @@ fn block_status_names_extents_once_it_was_agreed_on() {
 #[test]
 fn a_drive_hears_which_writes_have_to_be_durable() {
     let sync = |command, durable| {
-        let ask = ValidRequest { command, durable, offset: 0, length: 2 << 20, cookie: 0, payload: vec![] };
-        let mut job = Job::new(0, ask, false);
+        let request =
+            ValidRequest { command, durable, offset: 0, length: 2 << 20, cookie: 0, payload: vec![] };
+        let mut job = Job::new(0, request, false);
         let pieces = std::iter::from_fn(|| job.next());
         pieces.map(|piece| (piece.op, piece.sync)).collect::<Vec<_>>()
     };

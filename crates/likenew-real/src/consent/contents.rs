@@ -206,8 +206,9 @@ pub(crate) fn mend_sums(disk: &mut [u8], block: usize) {
 // What is on a drive, by the marks that file systems, partition tables, volume managers and encryption leave
 // on it.
 
-/// Marks by their names: where each begins, in bytes, and its bytes, as the formats' own documents and the Linux headers give them (linux/magic.h, the super blocks of
-/// each file system, UEFI 2.10 §5.3.2, the LUKS on-disk formats, md_p.h); names as `lsblk -f` shows them.
+/// Marks by their names: where each begins, in bytes, and its bytes. They are those of the formats' own documents and of Linux
+/// (linux/magic.h, the super blocks of each file system, UEFI 2.10 §5.3.2, the LUKS on-disk formats, md_p.h), the names those that
+/// `lsblk -f` shows.
 const MARKS: &[(&str, u64, &[u8])] = &[
     ("ext", 0x438, &[0x53, 0xEF]),
     ("xfs", 0, b"XFSB"),
@@ -325,17 +326,17 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     if [&head, &tail].iter().any(|part| has_uberblock(part)) {
         found.push("zfs_member");
     }
-    let mut visited = Vec::with_capacity(found.len());
+    let mut names = Vec::with_capacity(found.len());
     for name in found {
-        if !visited.contains(&name) {
-            visited.push(name);
+        if !names.contains(&name) {
+            names.push(name);
         }
     }
     // A file system for floppies ends its first block as a partition table does.
-    if visited.iter().any(|name| ["vfat", "exfat", "ntfs", "BitLocker"].contains(name)) {
-        visited.retain(|name| *name != "dos");
+    if names.iter().any(|name| ["vfat", "exfat", "ntfs", "BitLocker"].contains(name)) {
+        names.retain(|name| *name != "dos");
     }
-    Ok(visited)
+    Ok(names)
 }
 
 /// Whether this contains a ZFS label's ring of uberblocks, one per KiB.

@@ -185,8 +185,8 @@ impl<'e> TrimEvidence<'e> {
 /// The content of freed blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Unknown: another file has taken the place, or the drive refused to read it.
-    Nothing,
+    /// Another file has taken the place, or the drive refused to read it.
+    Unknown,
     /// Zeros.
     Zeros,
     /// 0xFF.
@@ -210,7 +210,7 @@ impl Outcome {
         let known = content.known_bytes() as f64;
         let share = |bytes: u64| bytes as f64 / known;
         if known == 0.0 {
-            Self::Nothing
+            Self::Unknown
         } else if share(content.zero_bytes) >= NEARLY_ALL {
             Self::Zeros
         } else if share(content.ones_bytes) >= NEARLY_ALL {
@@ -254,11 +254,11 @@ mod tests {
         assert_eq!(of(5, 0, 95, 0, 0), Outcome::OldData);
         assert_eq!(of(0, 0, 0, 100, 0), Outcome::Other);
         assert_eq!(of(0, 0, 50, 50, 0), Outcome::Other);
-        assert_eq!(of(0, 0, 0, 0, 100), Outcome::Nothing);
+        assert_eq!(of(0, 0, 0, 0, 100), Outcome::Unknown);
         for outcome in [Outcome::Zeros, Outcome::Ones, Outcome::Partly] {
             assert!(outcome.is_trimmed());
         }
-        for outcome in [Outcome::Nothing, Outcome::OldData, Outcome::Other] {
+        for outcome in [Outcome::Unknown, Outcome::OldData, Outcome::Other] {
             assert!(!outcome.is_trimmed());
         }
     }

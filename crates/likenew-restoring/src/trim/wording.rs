@@ -372,7 +372,7 @@ pub(super) fn sent_evidence(report: &TrimReport) -> String {
 
 pub(super) fn outcome(outcome: Outcome) -> &'static str {
     match outcome {
-        Outcome::Nothing => "unknown; another file now uses those blocks, or they are unreadable",
+        Outcome::Unknown => "unknown; another file now uses those blocks, or they are unreadable",
         Outcome::Zeros => "zeros",
         Outcome::Ones => "0xFF",
         Outcome::Partly => "partly zeros or 0xFF, partly the old data",

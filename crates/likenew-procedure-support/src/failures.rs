@@ -14,7 +14,7 @@ const NAMED_MAX: usize = 3;
 
 /// Failed I/Os, and failed jobs of another program. Only errors of the medium are problems of the drive: a
 /// full file system, or an unplugged drive, says nothing of its health.
-pub fn refusals<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> Vec<Answer> {
+pub fn failure_answers<'a>(segments: impl IntoIterator<Item = &'a Segment, IntoIter: Clone>) -> Vec<Answer> {
     let segments = segments.into_iter();
     let failures = segments.clone().filter_map(|segment| match segment.stop {
         Stop::JobFailed { errno } => failed_job(segment, errno),
