@@ -10,25 +10,14 @@ use likenew_core::fix::{ActionKind, Feasibility, Objection};
 use likenew_core::io::Op;
 use likenew_core::probe::{Probe, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan, Step};
-use likenew_core::segment::{Recorder, Segment};
 use likenew_core::target::Geometry;
 use likenew_core::target_error::TargetError;
 use likenew_core::workload::Access;
 use likenew_procedures::all;
-use likenew_run::runner::{Observer, run_procedure};
+use likenew_run::runner::run_procedure;
 use likenew_sim::Spec;
 
-struct Bystander;
-
-impl Observer for Bystander {
-    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        Box::new(())
-    }
-
-    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
-        Ok(())
-    }
-}
+use crate::questions::Bystander;
 
 /// A simulated drive whose state prevents some steps.
 struct AilingDrive<D> {

@@ -51,7 +51,7 @@ impl<D: Drive, W: for<'a> Fn(Lane<'a>) -> Lane<'a>> Drive for WrappedDrive<D, W>
 }
 
 /// Keeps nothing of a run, and provides a short trace.
-struct Bystander;
+pub(crate) struct Bystander;
 
 impl Observer for Bystander {
     fn recorder(&mut self) -> Box<dyn Recorder + Send> {

@@ -9,23 +9,12 @@ use likenew_core::findings::{Answer, Findings, Standing};
 use likenew_core::fix::{FixEnd, FixReport};
 use likenew_core::probe::{Observation, ProbeResult};
 use likenew_core::procedure::{Evidence, Plan};
-use likenew_core::segment::{Recorder, Segment};
 use likenew_procedures::all;
 use likenew_procedures::recondition::StepName;
-use likenew_run::runner::{Observer, run_procedure};
+use likenew_run::runner::run_procedure;
 use likenew_sim::Spec;
 
-struct Bystander;
-
-impl Observer for Bystander {
-    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        Box::new(())
-    }
-
-    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
-        Ok(())
-    }
-}
+use crate::questions::Bystander;
 
 /// Rated speeds of the model, so that something is slow.
 const PROMISED: &str = "

@@ -10,25 +10,13 @@ use likenew_core::fix::Fix;
 use likenew_core::io::{DataClass, Io, Op, Slot};
 use likenew_core::probe::Probe;
 use likenew_core::procedure::{Evidence, Plan};
-use likenew_core::segment::{Recorder, Segment};
 use likenew_core::units::Nanos;
 use likenew_procedures::all;
-use likenew_run::runner::{Observer, run_procedure};
+use likenew_run::runner::run_procedure;
 use likenew_sim::{SimDrive, Spec};
 
+use crate::questions::Bystander;
 use crate::support::{answer, standing};
-
-struct Bystander;
-
-impl Observer for Bystander {
-    fn recorder(&mut self) -> Box<dyn Recorder + Send> {
-        Box::new(())
-    }
-
-    fn on_end(&mut self, _: &Segment) -> Result<(), String> {
-        Ok(())
-    }
-}
 
 /// What the model does when it is new, by a check of a simulated one.
 const NEW: &str = "
