@@ -27,46 +27,30 @@ pub(crate) fn link(path: &Path) -> String {
 
 // Notes on what was left out
 
-pub(crate) fn newer_line(number: usize) -> String {
-    format!("line {number} was written by a newer version and is skipped")
-}
-
-pub(crate) fn incomplete_line(number: usize) -> String {
-    format!("line {number} is incomplete, as after a power cut, and is skipped")
-}
-
-pub(crate) fn unfinished_line(file: &str, number: usize) -> String {
-    format!(
-        "{file} ends in the middle of line {number}, which is left out: the run stopped in the middle of a test, or goes on"
-    )
-}
-
-pub(crate) fn findings_ignored(file: &str, reason: &str, run: &Path) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn newer_line(number: usize) = "line {number} was written by a newer version and is skipped";
+    pub(crate) fn incomplete_line(number: usize) =
+        "line {number} is incomplete, as after a power cut, and is skipped";
+    pub(crate) fn unfinished_line(file: &str, number: usize) =
+        "{file} ends in the middle of line {number}, which is left out: the run stopped in the middle of a \
+         test, or goes on";
+    pub(crate) fn findings_ignored(file: &str, reason: &str, run: &Path) =
         "{file} cannot be read ({reason}), so it is ignored; `likenew judge {}` makes it again",
-        run.display()
-    )
+        run.display();
 }
 
 // Why a file is damaged
 
-pub(crate) fn too_many_lines(most: usize) -> String {
-    format!("it has more than {most} lines, which no run writes")
+likenew_core::sentences! {
+    pub(crate) fn too_many_lines(most: usize) = "it has more than {most} lines, which no run writes";
+    pub(crate) fn no_samples(error: &ParquetError) =
+        "it was not closed, or is not a file of samples ({error})";
+    pub(crate) fn impossible_group(rows: i64) = "a group of {rows} rows";
+    pub(crate) fn short_column(index: usize, rows: usize, expected: usize) =
+        "column {index} ends after {rows} of {expected} rows";
 }
 
 pub(crate) const READS_BACK_DIFFERENTLY: &str = "it failed its read-back check";
-
-pub(crate) fn no_samples(error: &ParquetError) -> String {
-    format!("it was not closed, or is not a file of samples ({error})")
-}
-
-pub(crate) fn impossible_group(rows: i64) -> String {
-    format!("a group of {rows} rows")
-}
-
-pub(crate) fn short_column(index: usize, rows: usize, expected: usize) -> String {
-    format!("column {index} ends after {rows} of {expected} rows")
-}
 
 pub(crate) const OTHER_COLUMNS: &str = "it has other columns than a file of samples";
 pub(crate) const NUMBERS_CONTRADICT: &str = "its values are inconsistent";
@@ -80,28 +64,14 @@ pub(crate) const OUTCOME_MEANING: &str = "bytes moved, or the negated error numb
 
 // Why an exported run is not imported
 
-pub(crate) fn foreign_entry(name: &str) -> String {
-    format!("it holds {name:?}, which no run has")
-}
-
-pub(crate) fn repeated_entry(name: &str) -> String {
-    format!("it holds {name} twice")
-}
-
-pub(crate) fn not_a_file(name: &str) -> String {
-    format!("{name} is not an ordinary file in it")
-}
-
-pub(crate) fn large_entry(name: &str, most: &str) -> String {
-    format!("{name} is larger than {most}, and it never is")
-}
-
-pub(crate) fn truncated_bundle(reason: &str) -> String {
-    format!("it is incomplete or damaged ({reason})")
-}
-
-pub(crate) fn other_bundle_schema(version: u64) -> String {
-    format!("it has schema {version}, and this version of Likenew reads schema 1")
+likenew_core::sentences! {
+    pub(crate) fn foreign_entry(name: &str) = "it holds {name:?}, which no run has";
+    pub(crate) fn repeated_entry(name: &str) = "it holds {name} twice";
+    pub(crate) fn not_a_file(name: &str) = "{name} is not an ordinary file in it";
+    pub(crate) fn large_entry(name: &str, most: &str) = "{name} is larger than {most}, and it never is";
+    pub(crate) fn truncated_bundle(reason: &str) = "it is incomplete or damaged ({reason})";
+    pub(crate) fn other_bundle_schema(version: u64) =
+        "it has schema {version}, and this version of Likenew reads schema 1";
 }
 
 pub(crate) const DATA_AFTER_THE_END: &str = "it goes on after its last file";

@@ -22,15 +22,18 @@ pub(crate) fn quoted(text: &str) -> String {
     serde_json::to_string(text).expect("a text is plain data")
 }
 
-pub(crate) fn scaled(base: &str) -> String {
-    format!("as much for each byte as {base} has")
-}
-
-pub(crate) fn heading(model: &str, base: &str) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn scaled(base: &str) = "as much for each byte as {base} has";
+    pub(crate) fn heading(model: &str, base: &str) =
         "# {}, calibrated to kept runs; values without a run in their source are those of {base}.",
-        one_line(model)
-    )
+        one_line(model);
+    pub(crate) fn source_of_model(runs: &[&str]) = "calibrated to {}", runs.join(", ");
+    pub(crate) fn source_of_companion(runs: &[&str]) =
+        "calibrated to {}, in the proportion that the base has", runs.join(", ");
+    pub(crate) fn nothing_measured(runs: &[String]) =
+        "nothing in {} can be simulated; use runs of `likenew sweep`, `bench` and `fill`", runs.join(", ");
+    pub(crate) fn base_does_not_fit(base: &str, run: &str) =
+        "{base} cannot run what {run} did; name another drive with --like";
 }
 
 /// After the model of a drive whose parameters were fitted to measurements.
@@ -46,14 +49,6 @@ pub fn measured_model(model: &str) -> &str {
     model.strip_suffix(CALIBRATED).unwrap_or(model)
 }
 
-pub(crate) fn source_of_model(runs: &[&str]) -> String {
-    format!("calibrated to {}", runs.join(", "))
-}
-
-pub(crate) fn source_of_companion(runs: &[&str]) -> String {
-    format!("calibrated to {}, in the proportion that the base has", runs.join(", "))
-}
-
 /// Where a calibrated value comes from.
 pub(crate) fn source(estimate: &Estimate, runs: &[&str], base: &str) -> String {
     let runs = runs.join(", ");
@@ -67,17 +62,6 @@ pub(crate) fn source(estimate: &Estimate, runs: &[&str], base: &str) -> String {
         }
         Standing::Undetermined => format!("assumed: as {base}; {runs} do not determine it"),
     }
-}
-
-pub(crate) fn nothing_measured(runs: &[String]) -> String {
-    format!(
-        "nothing in {} can be simulated; use runs of `likenew sweep`, `bench` and `fill`",
-        runs.join(", ")
-    )
-}
-
-pub(crate) fn base_does_not_fit(base: &str, run: &str) -> String {
-    format!("{base} cannot run what {run} did; name another drive with --like")
 }
 
 /// A name in a file is one line.

@@ -27,16 +27,24 @@ const NAME: &str = "likenew";
 
 // ---- errors in general ----
 
-pub(crate) fn error(text: impl Display) -> String {
-    format!("{NAME}: {text}")
-}
-
-pub(crate) fn refusal(text: impl Display) -> String {
-    format!("{NAME}: refused for safety: {text}")
-}
-
-pub(crate) fn could_not_read(what: impl Display, error: impl Display) -> String {
-    format!("could not read {what}: {error}")
+likenew_core::sentences! {
+    pub(crate) fn error(text: impl Display) = "{NAME}: {text}";
+    pub(crate) fn refusal(text: impl Display) = "{NAME}: refused for safety: {text}";
+    pub(crate) fn could_not_read(what: impl Display, error: impl Display) = "could not read {what}: {error}";
+    pub(crate) fn option_takes_a_whole_number(option: &str, typed: &str) =
+        "{option} takes a whole number, not \"{typed}\"";
+    pub(crate) fn option_too_large(option: &str, typed: &str) = "{option} {typed} is too large";
+    pub(crate) fn could_not_read_check_spelling(what: impl Display, error: impl Display) =
+        "could not read {what}: {error}; check the spelling";
+    pub(crate) fn could_not_write(path: &Path) = "could not write {}", path.display();
+    pub(crate) fn no_folder_for(path: &Path, folder: &Path) =
+        "cannot write {}: the folder {} does not exist", path.display(), folder.display();
+    pub(crate) fn folder_instead_of_file(path: &Path) =
+        "cannot write {}: it is a folder; give the name of a file", path.display();
+    pub(crate) fn not_a_path(text: impl Display, error: impl Display) = "\"{text}\" is not a path: {error}";
+    pub(crate) fn unremoved_files(path: &Path, reason: impl Display) =
+        "{} could not be removed: {reason}. It holds only temporary files of likenew: delete it, or run \
+         likenew there again.", path.display();
 }
 
 /// `names`: all that the option takes, if they are few.
@@ -47,49 +55,14 @@ pub(crate) fn nothing_typed(option: &str, names: &[String]) -> String {
     }
 }
 
-pub(crate) fn option_takes_a_whole_number(option: &str, typed: &str) -> String {
-    format!("{option} takes a whole number, not \"{typed}\"")
-}
-
-pub(crate) fn option_too_large(option: &str, typed: &str) -> String {
-    format!("{option} {typed} is too large")
-}
-
-pub(crate) fn could_not_read_check_spelling(what: impl Display, error: impl Display) -> String {
-    format!("could not read {what}: {error}; check the spelling")
-}
-
-pub(crate) fn could_not_write(path: &Path) -> String {
-    format!("could not write {}", path.display())
-}
-
 pub(crate) const NO_PICTURE: &str = "a picture is a .svg or a .png";
 pub(crate) const NO_PNG_IN_BUILD: &str = "this build draws no PNG; name a .svg";
 pub(crate) const NO_FONTS: &str =
     "this machine has no fonts for a PNG: install one, such as fonts-dejavu-core, or name a .svg";
 
-pub(crate) fn no_folder_for(path: &Path, folder: &Path) -> String {
-    format!("cannot write {}: the folder {} does not exist", path.display(), folder.display())
-}
-
-pub(crate) fn folder_instead_of_file(path: &Path) -> String {
-    format!("cannot write {}: it is a folder; give the name of a file", path.display())
-}
-
 pub(crate) fn no_regular_file(path: &Path, is_device: bool) -> String {
     let kind = if is_device { "it is a device" } else { "it is not a file" };
     format!("cannot write {}: {kind}; give the name of a file, or - for standard output", path.display())
-}
-
-pub(crate) fn not_a_path(text: impl Display, error: impl Display) -> String {
-    format!("\"{text}\" is not a path: {error}")
-}
-
-pub(crate) fn unremoved_files(path: &Path, reason: impl Display) -> String {
-    format!(
-        "{} could not be removed: {reason}. It holds only temporary files of likenew: delete it, or run likenew there again.",
-        path.display()
-    )
 }
 
 // ---- the command line ----
@@ -116,38 +89,31 @@ pub(crate) fn unknown_command(parent: Option<&str>, typed: &str, near: Option<&s
     }
 }
 
-/// A metric of check that is not compared here.
-pub(crate) fn metric_is_not_used(metric: &str) -> String {
-    format!("{metric} is not used here, only by check and recondition; give read and write")
-}
-
-pub(crate) fn unknown_engine(engine: &str) -> String {
-    format!("the run began with --engine {engine}, which this version does not know; give another --engine")
-}
-
-pub(crate) fn two_to_stdout(one: &str, other: &str) -> String {
-    format!("--{one} - and --{other} - would both write to standard output; give one of them a file")
+likenew_core::sentences! {
+    /// A metric of check that is not compared here.
+    pub(crate) fn metric_is_not_used(metric: &str) =
+        "{metric} is not used here, only by check and recondition; give read and write";
+    pub(crate) fn unknown_engine(engine: &str) =
+        "the run began with --engine {engine}, which this version does not know; give another --engine";
+    pub(crate) fn two_to_stdout(one: &str, other: &str) =
+        "--{one} - and --{other} - would both write to standard output; give one of them a file";
+    pub(crate) fn example_target(command: &str) =
+        "  tip: give a folder, a file, a block device or a simulated drive: likenew {command} ~/data";
+    pub(crate) fn log_not_written(path: &Path, reason: impl Display) = "{}: {reason}", could_not_write(path);
+    pub(crate) fn log_of_another_run(path: &Path) =
+        "{} is not the log of this run; give --log the file that the run began with, or a new one for the \
+         rest", path.display();
+    /// Where the page is, and how to end.
+    pub(crate) fn serving(url: &str) =
+        "Open {url}\nThe address holds the secret of this page: do not share it. Ctrl-C ends the server.\n";
+    pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) =
+        "--{flag} {value} is outside of {range}";
 }
 
 pub(crate) const BAD_ADDRESS: &str = "it takes a port such as 10809, or ADDRESS:PORT such as 127.0.0.1:10809";
 
-pub(crate) fn example_target(command: &str) -> String {
-    format!("  tip: give a folder, a file, a block device or a simulated drive: likenew {command} ~/data")
-}
-
 pub(crate) const LOG_TAKES_ONE_TARGET: &str =
     "--log takes one target, because a log is of one run; measure the targets one after the other";
-
-pub(crate) fn log_not_written(path: &Path, reason: impl Display) -> String {
-    format!("{}: {reason}", could_not_write(path))
-}
-
-pub(crate) fn log_of_another_run(path: &Path) -> String {
-    format!(
-        "{} is not the log of this run; give --log the file that the run began with, or a new one for the rest",
-        path.display()
-    )
-}
 
 /// Why a log cannot be compared.
 pub(crate) const LOG_INSTEAD_OF_RUN: &str =
@@ -157,20 +123,9 @@ pub(crate) const REPORT_INSTEAD_OF_RUN: &str = "it is the report of a run, witho
 
 pub(crate) const PLAN_TAKES_ONE_TARGET: &str = "--plan, --export and --estimate take one target";
 
-/// Where the page is, and how to end.
-pub(crate) fn serving(url: &str) -> String {
-    format!(
-        "Open {url}\nThe address holds the secret of this page: do not share it. Ctrl-C ends the server.\n"
-    )
-}
-
 pub(crate) const UPGRADE_TAKES_ONE_TARGET: &str = "--upgrade takes one target: the drive to be replaced";
 
 pub(crate) const SMARTCTL_DEVICE_TAKES_ONE_DRIVE: &str = "--smartctl-device takes one target that is on a real drive, because the type is remembered for that drive";
-
-pub(crate) fn option_outside(flag: &str, value: impl Display, range: &str) -> String {
-    format!("--{flag} {value} is outside of {range}")
-}
 
 // ---- plans ----
 
@@ -180,8 +135,10 @@ pub(crate) fn plan_error(file: impl Display, line: Option<usize>, key: Option<&s
     format!("the plan {file}{line}{key}: {reason}")
 }
 
-pub(crate) fn plan_without_target(file: impl Display) -> String {
-    format!("the plan {file} names no target; give one: likenew run {file} TARGET")
+likenew_core::sentences! {
+    pub(crate) fn plan_without_target(file: impl Display) =
+        "the plan {file} names no target; give one: likenew run {file} TARGET";
+    pub(crate) fn replay_options(error: &str) = "the options of replay: {error}";
 }
 
 /// `bytes` are all that are read and written in `time`, which is the plan's own and no measure of a speed.
@@ -204,58 +161,55 @@ fn days(time: Nanos) -> String {
     if days < DAYS_LEAST { time.to_string() } else { format!("{days:.0} days") }
 }
 
-pub(crate) fn replay_options(error: &str) -> String {
-    format!("the options of replay: {error}")
-}
-
 // ---- targets ----
 
-pub(crate) fn consent_for_simulated(target: &str) -> String {
-    format!("--consent is for block devices and existing files; {target} is neither; leave it out")
-}
-
-pub(crate) fn consent_for_folder(path: &Path) -> String {
-    format!(
-        "--consent is for block devices and existing files; {} is a folder, where only temporary files are written; leave it out",
-        path.display()
-    )
-}
-
-pub(crate) fn file_instead_of_folder(path: &Path) -> String {
-    format!("{} is a file; give the folder it is in, or a block device", path.display())
-}
-
-pub(crate) fn discard_unused(bytes: u64, disk: &Path, model: Option<&str>) -> String {
-    format!(
-        "This discards {} of {} ({}) outside of all partitions. No partition is touched; data kept outside of partitions is lost.",
-        Size(bytes),
-        disk.display(),
-        model.unwrap_or("model unknown")
-    )
-}
-
-pub(crate) fn rewrite_in_place(path: &Path, model: Option<&str>) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn consent_for_simulated(target: &str) =
+        "--consent is for block devices and existing files; {target} is neither; leave it out";
+    pub(crate) fn consent_for_folder(path: &Path) =
+        "--consent is for block devices and existing files; {} is a folder, where only temporary files are \
+         written; leave it out", path.display();
+    pub(crate) fn file_instead_of_folder(path: &Path) =
+        "{} is a file; give the folder it is in, or a block device", path.display();
+    pub(crate) fn discard_unused(bytes: u64, disk: &Path, model: Option<&str>) =
+        "This discards {} of {} ({}) outside of all partitions. No partition is touched; data kept outside \
+         of partitions is lost.", Size(bytes), disk.display(), model.unwrap_or("model unknown");
+    pub(crate) fn rewrite_in_place(path: &Path, model: Option<&str>) =
         "This rewrites existing data of {} ({}) in place. Nothing is lost.",
-        path.display(),
-        model.unwrap_or("model unknown")
-    )
-}
-
-pub(crate) fn type_id_to_go_on(what: &str, id_kind: &str) -> String {
-    format!("{what}\nTo go on, type its {id_kind}:")
-}
-
-pub(crate) fn consent_needed(what: &str, id: &str, id_kind: &str) -> String {
-    format!("{what} Nothing was changed; to do it, add --consent \"{id}\" (its {id_kind})")
-}
-
-pub(crate) fn type_id_to_overwrite(loss: impl Display, id_kind: &str) -> String {
-    format!("{loss}\nTo overwrite it, type its {id_kind}:")
-}
-
-pub(crate) fn type_what_to_destroy(carries: &[String]) -> String {
-    format!("It carries {}. Type the names of what may be destroyed:", carries.join(", "))
+        path.display(), model.unwrap_or("model unknown");
+    pub(crate) fn type_id_to_go_on(what: &str, id_kind: &str) = "{what}\nTo go on, type its {id_kind}:";
+    pub(crate) fn consent_needed(what: &str, id: &str, id_kind: &str) =
+        "{what} Nothing was changed; to do it, add --consent \"{id}\" (its {id_kind})";
+    pub(crate) fn type_id_to_overwrite(loss: impl Display, id_kind: &str) =
+        "{loss}\nTo overwrite it, type its {id_kind}:";
+    pub(crate) fn type_what_to_destroy(carries: &[String]) =
+        "It carries {}. Type the names of what may be destroyed:", carries.join(", ");
+    pub(crate) fn cannot_be_overwritten(reason: impl Display) =
+        "It cannot be overwritten with consent either: {reason}";
+    pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) =
+        "{} is {what}; writing would destroy its data, so nothing was changed.\n{instead}\n{consent}",
+        path.display();
+    pub(crate) fn with_op_read_hint(refusal: &str) = "{refusal}; to measure reads only, add --op read";
+    pub(crate) fn with_reads_only_hint(refusal: &str) =
+        "{refusal}; to replay only the reads of the trace, add --reads-only";
+    pub(crate) fn leftover(files: u64, bytes: u64, path: &Path) =
+        "An earlier run has left {} ({}) in {}.", count(files, "temporary file"), Size(bytes), path.display();
+    pub(crate) fn remove_leftover(what: &str) = "{what} Remove them?";
+    pub(crate) fn leftover_kept(what: &str) = "{what} Nothing was changed";
+    pub(crate) fn leftover_removed(what: &str, files: u64) = "{what} Removed {}.", Number(files as f64);
+    pub(crate) fn leftover_foreign(path: &Path, names: &[String]) =
+        "{} holds files that are not from likenew ({}); they were kept. Move them away and try again",
+        path.display(), names.join(", ");
+    pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) =
+        "{path} is a block device; nothing was changed. Give a folder on one of its partitions: that shows \
+         whether writes improve";
+    pub(crate) fn device_for_recondition(path: &Path) =
+        "{} is a block device; nothing was changed. Give the folder where its file system is mounted, which \
+         keeps every file.\nFor the whole drive name the step: likenew recondition {} --step rewrite loses \
+         nothing; discard, overwrite-all and format ERASE EVERYTHING",
+        path.display(), shell_quote(&path.display().to_string());
+    pub(crate) fn waiting_for_run(holder: impl Display) =
+        "Waiting for another run of likenew on {holder} to end.";
 }
 
 pub(crate) fn consent_option(id: &str, id_kind: &str, carries: &[String]) -> String {
@@ -264,74 +218,10 @@ pub(crate) fn consent_option(id: &str, id_kind: &str, carries: &[String]) -> Str
     format!("To overwrite it and lose everything on it, add --consent \"{id}\"{destroy} (its {id_kind})")
 }
 
-pub(crate) fn cannot_be_overwritten(reason: impl Display) -> String {
-    format!("It cannot be overwritten with consent either: {reason}")
-}
-
-pub(crate) fn would_destroy(path: &Path, what: &str, instead: &str, consent: &str) -> String {
-    format!(
-        "{} is {what}; writing would destroy its data, so nothing was changed.\n{instead}\n{consent}",
-        path.display()
-    )
-}
-
 pub(crate) const EXISTING_FILE: (&str, &str) =
     ("an existing file", "Give the folder it is in: temporary files in its free space destroy nothing.");
 pub(crate) const BLOCK_DEVICE: (&str, &str) =
     ("a block device", "Give a folder on it: temporary files in its free space destroy nothing.");
-
-pub(crate) fn with_op_read_hint(refusal: &str) -> String {
-    format!("{refusal}; to measure reads only, add --op read")
-}
-
-pub(crate) fn with_reads_only_hint(refusal: &str) -> String {
-    format!("{refusal}; to replay only the reads of the trace, add --reads-only")
-}
-
-pub(crate) fn leftover(files: u64, bytes: u64, path: &Path) -> String {
-    format!(
-        "An earlier run has left {} ({}) in {}.",
-        count(files, "temporary file"),
-        Size(bytes),
-        path.display()
-    )
-}
-
-pub(crate) fn remove_leftover(what: &str) -> String {
-    format!("{what} Remove them?")
-}
-
-pub(crate) fn leftover_kept(what: &str) -> String {
-    format!("{what} Nothing was changed")
-}
-
-pub(crate) fn leftover_removed(what: &str, files: u64) -> String {
-    format!("{what} Removed {}.", Number(files as f64))
-}
-
-pub(crate) fn leftover_foreign(path: &Path, names: &[String]) -> String {
-    format!(
-        "{} holds files that are not from likenew ({}); they were kept. Move them away and try again",
-        path.display(),
-        names.join(", ")
-    )
-}
-
-pub(crate) fn not_a_folder_for_discard_unused(path: impl Display) -> String {
-    format!(
-        "{path} is a block device; nothing was changed. Give a folder on one of its partitions: that shows whether writes improve"
-    )
-}
-
-pub(crate) fn device_for_recondition(path: &Path) -> String {
-    format!(
-        "{} is a block device; nothing was changed. Give the folder where its file system is mounted, which keeps every file.\n\
-         For the whole drive name the step: likenew recondition {} --step rewrite loses nothing; discard, overwrite-all and format \
-         ERASE EVERYTHING",
-        path.display(),
-        shell_quote(&path.display().to_string())
-    )
-}
 
 pub(crate) fn file_for_recondition(path: &Path) -> String {
     let folder = path.parent().unwrap_or(path).display().to_string();
@@ -341,10 +231,6 @@ pub(crate) fn file_for_recondition(path: &Path) -> String {
         path.display(),
         shell_quote(&folder)
     )
-}
-
-pub(crate) fn waiting_for_run(holder: impl Display) -> String {
-    format!("Waiting for another run of likenew on {holder} to end.")
 }
 
 // ---- announcements ----
@@ -359,8 +245,19 @@ pub(crate) fn will_write(bytes: u64, is_bounded: bool, is_folder: bool, time: Na
     }
 }
 
-pub(crate) fn will_rewrite(bytes: u64, time: Nanos) -> String {
-    format!("Will also rewrite up to {} of your files in place, in {}.", Size(bytes), about(time))
+likenew_core::sentences! {
+    pub(crate) fn will_rewrite(bytes: u64, time: Nanos) =
+        "Will also rewrite up to {} of your files in place, in {}.", Size(bytes), about(time);
+    pub(crate) fn writes_and_rewrites_wear_flash(bytes: u64, rewritten: u64) =
+        "This writes up to {} and rewrites up to {} of your files in place where they are slow; both wear \
+         flash.", Size(bytes), Size(rewritten);
+    pub(crate) fn confirm(what: &str) = "{what} Go on?";
+    pub(crate) fn not_confirmed(what: &str) =
+        "{what} Nothing was written; add --yes to agree, or measure less";
+    pub(crate) fn long_pauses(pauses: Nanos) =
+        "The trace has pauses of {pauses} in all; --idle-max 10s shortens each of them to 10 s.";
+    pub(crate) fn formats_itself(plan: impl Display) =
+        "The drive formats itself: {plan}. This cannot be interrupted.";
 }
 
 /// What a run costs, before it.
@@ -409,14 +306,6 @@ pub(crate) fn writes_wear_flash(bytes: u64, is_bounded: bool) -> String {
     format!("This writes {bound} {} to the drive, which wears flash.", Size(bytes))
 }
 
-pub(crate) fn writes_and_rewrites_wear_flash(bytes: u64, rewritten: u64) -> String {
-    format!(
-        "This writes up to {} and rewrites up to {} of your files in place where they are slow; both wear flash.",
-        Size(bytes),
-        Size(rewritten)
-    )
-}
-
 pub(crate) fn aging_wears_flash(
     bytes: u64,
     path: &str,
@@ -438,22 +327,6 @@ pub(crate) fn aging_wears_flash(
 
 pub(crate) const STOPPED_BEFORE_RUN: &str = "stopped before the run began";
 
-pub(crate) fn confirm(what: &str) -> String {
-    format!("{what} Go on?")
-}
-
-pub(crate) fn not_confirmed(what: &str) -> String {
-    format!("{what} Nothing was written; add --yes to agree, or measure less")
-}
-
-pub(crate) fn long_pauses(pauses: Nanos) -> String {
-    format!("The trace has pauses of {pauses} in all; --idle-max 10s shortens each of them to 10 s.")
-}
-
-pub(crate) fn formats_itself(plan: impl Display) -> String {
-    format!("The drive formats itself: {plan}. This cannot be interrupted.")
-}
-
 pub(crate) const FORMAT_CHANGED: &str = "its size or format has changed; check the drive before you use it";
 
 // ---- how a run ends ----
@@ -467,21 +340,27 @@ pub(crate) const OVER_ANNOUNCED: &str = "stopped before a part that could have w
 pub(crate) const STOPPED_BEFORE_MEASURING: &str = "Stopped before anything was measured.";
 pub(crate) const STOPPED_RESTORING: &str = "Stopped; what was measured before is still kept.";
 
-pub(crate) fn run_kept(path: &Path) -> String {
-    format!("Run folder: {}", path.display())
-}
-
-/// Facts are shown even if no archive can be written.
-pub(crate) fn run_not_kept(reason: impl Display) -> String {
-    format!("This run is not kept: {reason}")
-}
-
-pub(crate) fn resume_hint(path: &Path) -> String {
-    format!("To continue it: likenew resume {}", shell_quote(&path.display().to_string()))
-}
-
-pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) -> String {
-    format!("a {op} at offset {} failed and ended the run: {error}", Offset(offset))
+likenew_core::sentences! {
+    pub(crate) fn run_kept(path: &Path) = "Run folder: {}", path.display();
+    /// Facts are shown even if no archive can be written.
+    pub(crate) fn run_not_kept(reason: impl Display) = "This run is not kept: {reason}";
+    pub(crate) fn resume_hint(path: &Path) =
+        "To continue it: likenew resume {}", shell_quote(&path.display().to_string());
+    pub(crate) fn io_failed(op: impl Display, offset: u64, error: impl Display) =
+        "a {op} at offset {} failed and ended the run: {error}", Offset(offset);
+    pub(crate) fn run_is_complete(path: impl Display) =
+        "{path} is complete, so there is nothing to resume; likenew judge {path} evaluates it again";
+    pub(crate) fn watch_log_has_no_end(path: impl Display) =
+        "{path} is a log of likenew watch, which cannot be resumed: likenew report {path} shows it";
+    pub(crate) fn drive_with_model(name: &str, model: Option<&str>, bytes: u64, block: u32) =
+        "{name} ({}, {bytes} bytes in blocks of {block})", model.unwrap_or("model unknown");
+    pub(crate) fn another_drive(then: &str, now: &str) =
+        "the run measured {then}, and this is {now}; start a new run";
+    /// What failed while references were collected: the context of an error.
+    pub(crate) fn on_new_drive(target: &str) = "the new drive that {target} is compared with";
+    pub(crate) fn on_simulated_drive(target: &str) = "the simulated drive {target}";
+    pub(crate) fn recorded_day_on(target: &str) = "the recorded day on {target}";
+    pub(crate) fn applications_on(target: &str) = "the applications on {target}";
 }
 
 pub(crate) const DISK_FULL: &str = "Other programs used up the reserve, so the file system is full. All temporary files are deleted.\n\
@@ -494,45 +373,12 @@ pub(crate) fn ended_early(error: impl Display) -> String {
 pub(crate) const HUNG: &str =
     "The drive does not answer; this program ends when the drive answers or is unplugged.";
 
-pub(crate) fn run_is_complete(path: impl Display) -> String {
-    format!("{path} is complete, so there is nothing to resume; likenew judge {path} evaluates it again")
-}
-
-pub(crate) fn watch_log_has_no_end(path: impl Display) -> String {
-    format!("{path} is a log of likenew watch, which cannot be resumed: likenew report {path} shows it")
-}
-
 pub(crate) const RUN_WITHOUT_DRIVE: &str = "the run does not say which drive it measured; start a new run";
-
-pub(crate) fn drive_with_model(name: &str, model: Option<&str>, bytes: u64, block: u32) -> String {
-    format!("{name} ({}, {bytes} bytes in blocks of {block})", model.unwrap_or("model unknown"))
-}
-
-pub(crate) fn another_drive(then: &str, now: &str) -> String {
-    format!("the run measured {then}, and this is {now}; start a new run")
-}
 
 pub(crate) fn going_on(tests: usize, probes: usize) -> String {
     let tests = count(tests as u64, "test");
     let done = if probes == 0 { tests } else { format!("{tests} and {}", count(probes as u64, "probe")) };
     format!("Resuming after {done}; replaying what they wrote first.")
-}
-
-/// What failed while references were collected: the context of an error.
-pub(crate) fn on_new_drive(target: &str) -> String {
-    format!("the new drive that {target} is compared with")
-}
-
-pub(crate) fn on_simulated_drive(target: &str) -> String {
-    format!("the simulated drive {target}")
-}
-
-pub(crate) fn recorded_day_on(target: &str) -> String {
-    format!("the recorded day on {target}")
-}
-
-pub(crate) fn applications_on(target: &str) -> String {
-    format!("the applications on {target}")
 }
 
 pub(crate) const NO_COMPLETED_IO: &str = "no I/O completed";
@@ -546,26 +392,36 @@ pub(crate) const REST_OF_RUN: &str = "the rest of a run that was stopped";
 
 // ---- reports and kept runs ----
 
-pub(crate) fn page_written(path: &Path) -> String {
-    format!("Page: {}\n", path.display())
+likenew_core::sentences! {
+    pub(crate) fn page_written(path: &Path) = "Page: {}\n", path.display();
+    /// Why a page has no single I/Os.
+    pub(crate) fn samples_left_out(error: impl Display) =
+        "the page shows no single I/Os, because those of this run cannot be read: {error}";
+    pub(crate) fn no_runs(root: &Path) =
+        "no runs are kept in {} yet; likenew check TARGET makes one", root.display();
+    pub(crate) fn never_judged(path: impl Display) =
+        "the run in {path} was killed before it was evaluated; evaluate it: likenew judge {path}";
+    pub(crate) fn watch_log_has_no_speeds(path: impl Display) =
+        "{path} is a log of likenew watch, which has no speeds to compare: likenew report {path} shows it";
+    pub(crate) fn other_commands(first: &str, other: &str) =
+        "one of these runs is of {first} and another of {other}; only runs of one command can be compared";
+    pub(crate) fn neither_run_nor_drive(named: &str) =
+        "{named:?} is no run, and no kept run is of such a drive; likenew report --list lists runs, and \
+         likenew history drives";
+    pub(crate) fn never_checked(named: &str) =
+        "{named:?} was measured but never checked; give a run, or check it: likenew check {named}";
+    pub(crate) fn not_a_finished_check(path: &Path) =
+        "--baseline {}: not a finished check; give the folder of one, a file of `likenew export \
+         --baseline`, or none", path.display();
+    pub(crate) fn no_baseline_file(path: &Path, reason: &str) = "--baseline {}: {reason}", path.display();
+    /// A command with an option that shows everything.
+    pub(crate) fn with_details(command: &str) = "{command} --details";
 }
 
 pub(crate) const JSON_FAILED: &str = "could not write the report as JSON";
-/// Why a page has no single I/Os.
-pub(crate) fn samples_left_out(error: impl Display) -> String {
-    format!("the page shows no single I/Os, because those of this run cannot be read: {error}")
-}
 
 pub(crate) const PAGE_FAILED: &str = "could not write the report as a page";
 pub(crate) const PRINT_FAILED: &str = "could not print";
-
-pub(crate) fn no_runs(root: &Path) -> String {
-    format!("no runs are kept in {} yet; likenew check TARGET makes one", root.display())
-}
-
-pub(crate) fn never_judged(path: impl Display) -> String {
-    format!("the run in {path} was killed before it was evaluated; evaluate it: likenew judge {path}")
-}
 
 /// The command that shows the newest runs.
 pub(crate) fn show_newest(runs: usize) -> String {
@@ -578,44 +434,6 @@ pub(crate) const FIO_RAN_IT: &str = "fio ran it";
 pub(crate) const NOTHING_TO_COMPARE: &str =
     "these runs have no speed in common; likenew report shows each of them";
 
-pub(crate) fn watch_log_has_no_speeds(path: impl Display) -> String {
-    format!(
-        "{path} is a log of likenew watch, which has no speeds to compare: likenew report {path} shows it"
-    )
-}
-
-pub(crate) fn other_commands(first: &str, other: &str) -> String {
-    format!(
-        "one of these runs is of {first} and another of {other}; only runs of one command can be compared"
-    )
-}
-
-pub(crate) fn neither_run_nor_drive(named: &str) -> String {
-    format!(
-        "{named:?} is no run, and no kept run is of such a drive; likenew report --list lists runs, and likenew history drives"
-    )
-}
-
-pub(crate) fn never_checked(named: &str) -> String {
-    format!("{named:?} was measured but never checked; give a run, or check it: likenew check {named}")
-}
-
-pub(crate) fn not_a_finished_check(path: &Path) -> String {
-    format!(
-        "--baseline {}: not a finished check; give the folder of one, a file of `likenew export --baseline`, or none",
-        path.display()
-    )
-}
-
-pub(crate) fn no_baseline_file(path: &Path, reason: &str) -> String {
-    format!("--baseline {}: {reason}", path.display())
-}
-
-/// A command with an option that shows everything.
-pub(crate) fn with_details(command: &str) -> String {
-    format!("{command} --details")
-}
-
 /// In place of a command that is too long for a line.
 pub(crate) const SAME_COMMAND: &str = "the same command with --details";
 
@@ -626,41 +444,22 @@ pub(crate) fn details_of_run(path: &Path) -> String {
 
 // ---- sizes that do not fit ----
 
-pub(crate) fn reads_of_largest_file(reason: impl Display, file: &Path) -> String {
-    format!("Only reads are measured, in the largest file there, {}: {reason}.", file.display())
-}
-
-pub(crate) fn too_few_bytes_to_check(folder: &str, bytes: u64, least: u64) -> String {
-    format!(
-        "a check of the folder {folder} writes {} or more, and --bytes allows {}; allow more, or check a file or drive \
-         that is only read",
-        Size(least),
-        Size(bytes)
-    )
-}
-
-pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn reads_of_largest_file(reason: impl Display, file: &Path) =
+        "Only reads are measured, in the largest file there, {}: {reason}.", file.display();
+    pub(crate) fn too_few_bytes_to_check(folder: &str, bytes: u64, least: u64) =
+        "a check of the folder {folder} writes {} or more, and --bytes allows {}; allow more, or check a \
+         file or drive that is only read", Size(least), Size(bytes);
+    pub(crate) fn too_small_to_check(target: &str, bytes: u64, least: u64) =
         "{target} holds {}, too little to check (at least {}); give the folder or drive it is on",
-        Size(bytes),
-        Size(least)
-    )
-}
-
-pub(crate) fn file_does_not_fit(span: u64, file_size: u64) -> String {
-    format!(
+        Size(bytes), Size(least);
+    pub(crate) fn file_does_not_fit(span: u64, file_size: u64) =
         "a file of {} does not fit into the span of {}; give a smaller --file-size, or a larger --span",
-        Size(file_size),
-        Size(span)
-    )
-}
-
-pub(crate) fn only_for_snia(flag: &str) -> String {
-    format!("{flag} is for the tests of SNIA's specification (--test snia-…)")
-}
-
-pub(crate) fn only_for_loop(flag: &str) -> String {
-    format!("{flag} is for --test loop; SNIA's specification fixes it for its tests")
+        Size(file_size), Size(span);
+    pub(crate) fn only_for_snia(flag: &str) =
+        "{flag} is for the tests of SNIA's specification (--test snia-…)";
+    pub(crate) fn only_for_loop(flag: &str) =
+        "{flag} is for --test loop; SNIA's specification fixes it for its tests";
 }
 
 // ---- files, traces, applications ----
@@ -668,12 +467,22 @@ pub(crate) fn only_for_loop(flag: &str) -> String {
 pub(crate) const NO_DRIVES: &str =
     "no drive is visible here; give a folder, or run likenew outside of this container";
 
-pub(crate) fn unreadable_file(path: &Path, reason: impl Display) -> String {
-    format!("Could not read {}: {reason}.", path.display())
-}
-
-pub(crate) fn more_unreadable(count: u64) -> String {
-    format!("{} more could not be read.", Number(count as f64))
+likenew_core::sentences! {
+    pub(crate) fn unreadable_file(path: &Path, reason: impl Display) =
+        "Could not read {}: {reason}.", path.display();
+    pub(crate) fn more_unreadable(count: u64) = "{} more could not be read.", Number(count as f64);
+    pub(crate) fn trace_progress(ios: u64) = "{} I/Os read", Number(ios as f64);
+    pub(crate) fn trace_changed(trace: &str, digest: &str, expected: &str) =
+        "{trace} is not the trace this run began with (its digest is {digest}, it was {expected}); restore \
+         it, or start a new run";
+    pub(crate) fn trace_unreadable(path: &Path, error: impl Display) =
+        "could not read the trace {}: {error}; relative paths start in the current folder", path.display();
+    pub(crate) fn trace_note(trace: &str, note: &str) = "{trace}: {note}.";
+    pub(crate) fn trace_without_ios(trace: &str) =
+        "{trace} has no I/O with a latency, so there is nothing to speed up";
+    pub(crate) fn candidate(name: &str, reason: impl Display) = "--upgrade {name}: {reason}";
+    pub(crate) fn candidate_too_small(capacity: u64, held: u64) =
+        "it has {}, and the drive to replace holds {}; take a larger one", Size(capacity), Size(held);
 }
 
 pub(crate) fn no_files(folders: &[String]) -> String {
@@ -691,51 +500,18 @@ pub(crate) fn scan_progress(files: u64, bytes: u64, sampled: Option<(u64, u64)>)
     }
 }
 
-pub(crate) fn trace_progress(ios: u64) -> String {
-    format!("{} I/Os read", Number(ios as f64))
-}
-
-pub(crate) fn trace_changed(trace: &str, digest: &str, expected: &str) -> String {
-    format!(
-        "{trace} is not the trace this run began with (its digest is {digest}, it was {expected}); restore it, or start a new run"
-    )
-}
-
-pub(crate) fn trace_unreadable(path: &Path, error: impl Display) -> String {
-    format!(
-        "could not read the trace {}: {error}; relative paths start in the current folder",
-        path.display()
-    )
-}
-
 pub(crate) const TRACE_FROM_STDIN: &str =
     "--trace cannot be -; save it first: likenew import trace - --to FILE.csv";
 
 pub(crate) const STOP_REQUESTED: &str = "interrupted";
 
-pub(crate) fn trace_note(trace: &str, note: &str) -> String {
-    format!("{trace}: {note}.")
-}
-
-pub(crate) fn trace_without_ios(trace: &str) -> String {
-    format!("{trace} has no I/O with a latency, so there is nothing to speed up")
-}
-
 pub(crate) const APPS_NEED_SPACE: &str =
     "--app replays applications in free space, and there is too little to write; give --bytes 160MiB or more";
-
-pub(crate) fn candidate(name: &str, reason: impl Display) -> String {
-    format!("--upgrade {name}: {reason}")
-}
 
 pub(crate) const CANDIDATE_WITH_SETTINGS: &str =
     "candidates are always simulated as new; leave out the ? and what follows it";
 
 pub(crate) const CANDIDATE_TWICE: &str = "named twice";
-
-pub(crate) fn candidate_too_small(capacity: u64, held: u64) -> String {
-    format!("it has {}, and the drive to replace holds {}; take a larger one", Size(capacity), Size(held))
-}
 
 pub(crate) fn no_such_page(topic: &str, near: Option<&str>) -> String {
     match near {
@@ -748,71 +524,39 @@ pub(crate) fn no_such_page(topic: &str, near: Option<&str>) -> String {
 
 // ---- fio ----
 
-pub(crate) fn could_not_make(folder: &Path, error: &std::io::Error) -> String {
-    format!("could not make the folder {}: {}", folder.display(), system_reason(error))
+likenew_core::sentences! {
+    pub(crate) fn could_not_make(folder: &Path, error: &std::io::Error) =
+        "could not make the folder {}: {}", folder.display(), system_reason(error);
+    pub(crate) fn no_results_in(files: &[&str]) = "No result that is read is in {}.", files.join(", ");
+    pub(crate) fn nothing_recognized(names: &str) =
+        "nothing in {names} is an output that is read: give what smartctl -x, nvme smart-log, lsblk -O -J, \
+         dmesg, fio and others print (likenew help facts lists them)";
+    pub(crate) fn too_many_outputs(bytes_max: u64) =
+        "these texts have more than {}: give fewer of them", Size(bytes_max);
+    pub(crate) fn too_many_files(folder: &Path, most: usize) =
+        "{} has more than {most} files: give fewer of them", folder.display();
+    pub(crate) fn no_facts_to_bundle(target: &str) =
+        "--bundle: nothing is known of {target} that could be written: give a folder, a file or a block \
+         device";
+    pub(crate) fn bundle_written(path: &Path) =
+        "Facts written to {}; serial numbers are hashes. Read it with: likenew facts --from {0}",
+        path.display();
+    pub(crate) fn not_imported(name: &str, reason: impl Display) = "{name} was not imported: {reason}";
+    pub(crate) fn fio_ran_no(workload: &str) = "fio did not run job \"{workload}\" of the plan";
+    pub(crate) fn fio_without_plan(missing: &str) =
+        "{missing}; export the plan with --export fio, or import without --plan";
+    pub(crate) fn fio_ran_more(names: &[String]) =
+        "The plan does not ask for {}, so they are left out.", names.join(", ");
+    pub(crate) fn fio_title(procedure: &str, version: &str) = "{procedure} by likenew {version}, as fio jobs";
+    pub(crate) fn fio_cost(moved: u64, written: u64, time: Nanos) =
+        "On a drive with 500 MB/s it moves {}, {} of it written, in {time}.", Size(moved), Size(written);
 }
 
 pub(crate) const NO_RESULT: &str =
     "it is no result of a speed test that is read (likenew help compare names the programs)";
 pub(crate) const NO_RESULTS: &str = "no file in it is a result of a speed test that is read";
 
-pub(crate) fn no_results_in(files: &[&str]) -> String {
-    format!("No result that is read is in {}.", files.join(", "))
-}
-
-pub(crate) fn nothing_recognized(names: &str) -> String {
-    format!(
-        "nothing in {names} is an output that is read: give what smartctl -x, nvme smart-log, lsblk -O -J, dmesg, fio and others \
-         print (likenew help facts lists them)"
-    )
-}
-
-pub(crate) fn too_many_outputs(bytes_max: u64) -> String {
-    format!("these texts have more than {}: give fewer of them", Size(bytes_max))
-}
-
-pub(crate) fn too_many_files(folder: &Path, most: usize) -> String {
-    format!("{} has more than {most} files: give fewer of them", folder.display())
-}
-
-pub(crate) fn no_facts_to_bundle(target: &str) -> String {
-    format!(
-        "--bundle: nothing is known of {target} that could be written: give a folder, a file or a block device"
-    )
-}
-
-pub(crate) fn bundle_written(path: &Path) -> String {
-    format!(
-        "Facts written to {}; serial numbers are hashes. Read it with: likenew facts --from {0}",
-        path.display()
-    )
-}
-
-pub(crate) fn not_imported(name: &str, reason: impl Display) -> String {
-    format!("{name} was not imported: {reason}")
-}
-
 pub(crate) const BAD_TIMESTAMP: &str = "its timestamp is not a date";
-
-pub(crate) fn fio_ran_no(workload: &str) -> String {
-    format!("fio did not run job \"{workload}\" of the plan")
-}
-
-pub(crate) fn fio_without_plan(missing: &str) -> String {
-    format!("{missing}; export the plan with --export fio, or import without --plan")
-}
-
-pub(crate) fn fio_ran_more(names: &[String]) -> String {
-    format!("The plan does not ask for {}, so they are left out.", names.join(", "))
-}
-
-pub(crate) fn fio_title(procedure: &str, version: &str) -> String {
-    format!("{procedure} by likenew {version}, as fio jobs")
-}
-
-pub(crate) fn fio_cost(moved: u64, written: u64, time: Nanos) -> String {
-    format!("On a drive with 500 MB/s it moves {}, {} of it written, in {time}.", Size(moved), Size(written))
-}
 
 pub(crate) const FIO_LONGEST_COURSE: &str =
     "Where the plan decides by what it measures, this is the longest it can take.";
@@ -834,19 +578,14 @@ pub(crate) fn no_io_in_trace(file: &str, events: &[String]) -> String {
     )
 }
 
-pub(crate) fn trace_format_help() -> String {
-    format!("Its format, if it is not recognized: {}", likenew_trace::format_names())
-}
-
-pub(crate) fn unknown_trace_ending(path: &Path) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn trace_format_help() =
+        "Its format, if it is not recognized: {}", likenew_trace::format_names();
+    pub(crate) fn unknown_trace_ending(path: &Path) =
         "{}: unknown ending; use .csv or .csv.zst for likenew, .iolog for fio, .v2.iolog for fio before 3.31",
-        path.display()
-    )
-}
-
-pub(crate) fn file_exists(file: impl Display) -> String {
-    format!("{file} exists, and nothing is overwritten; give the name of a new file")
+        path.display();
+    pub(crate) fn file_exists(file: impl Display) =
+        "{file} exists, and nothing is overwritten; give the name of a new file";
 }
 
 // ---- what a trace holds ----
@@ -867,13 +606,14 @@ pub(crate) fn survey_title(
     format!("{file}: {records} I/Os in {} (format: {format}{compression}{volume})", survey.span_ns)
 }
 
-pub(crate) fn survey_addresses(survey: &Survey) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn survey_addresses(survey: &Survey) =
         "Addresses up to {}; largest I/O {}; {} sequential.",
-        Size(survey.end_max_bytes),
-        Size(survey.length_max_bytes),
-        Share(survey.sequential_share)
-    )
+        Size(survey.end_max_bytes), Size(survey.length_max_bytes), Share(survey.sequential_share);
+    pub(crate) fn survey_digest(digest: &str) = "Digest of all records: {digest}";
+    pub(crate) fn survey_more_applications(count: usize) = "… and {count} more: --json has them";
+    pub(crate) fn survey_note(note: &str) = "Note: {note}.";
+    pub(crate) fn survey_written_to(path: &Path) = "Written to {}.", path.display();
 }
 
 pub(crate) fn survey_latencies(survey: &Survey) -> String {
@@ -886,31 +626,19 @@ pub(crate) fn survey_latencies(survey: &Survey) -> String {
     }
 }
 
-pub(crate) fn survey_digest(digest: &str) -> String {
-    format!("Digest of all records: {digest}")
-}
-
-pub(crate) fn survey_more_applications(count: usize) -> String {
-    format!("… and {count} more: --json has them")
-}
-
-pub(crate) fn survey_note(note: &str) -> String {
-    format!("Note: {note}.")
-}
-
-pub(crate) fn survey_written_to(path: &Path) -> String {
-    format!("Written to {}.", path.display())
-}
-
 // ---- watch ----
 
 pub(crate) const WATCH_INTERVAL: &str = "--interval must be at least 10ms";
 pub(crate) const WATCH_TIME: &str = "--time must be more than 0";
 
-pub(crate) fn cannot_be_watched(drive: &str) -> String {
-    format!(
-        "{drive} cannot be watched: the kernel does not count simulated I/O; likenew fill shows its speed over time"
-    )
+likenew_core::sentences! {
+    pub(crate) fn cannot_be_watched(drive: &str) =
+        "{drive} cannot be watched: the kernel does not count simulated I/O; likenew fill shows its speed \
+         over time";
+    pub(crate) fn watch_as_tables(reason: &str) =
+        "{reason}: printing a table per interval; --json - prints lines for programs";
+    pub(crate) fn log_ended(error: impl Display) = "the log ends here: {error}";
+    pub(crate) fn log_kept(path: &Path) = "The log is kept in {}.", path.display();
 }
 
 pub(crate) const COULD_NOT_DRAW: &str = "could not draw on the terminal";
@@ -919,19 +647,7 @@ pub(crate) const WATCH_DUMB: &str = "this terminal cannot be drawn on (TERM)";
 pub(crate) const WATCH_STDOUT: &str = "standard output is no terminal";
 pub(crate) const WATCH_STDIN: &str = "standard input is no terminal";
 
-pub(crate) fn watch_as_tables(reason: &str) -> String {
-    format!("{reason}: printing a table per interval; --json - prints lines for programs")
-}
-
 pub(crate) const WATCH_NO_SCREEN: &str = "could not take over the terminal; try --once or --json -";
-
-pub(crate) fn log_ended(error: impl Display) -> String {
-    format!("the log ends here: {error}")
-}
-
-pub(crate) fn log_kept(path: &Path) -> String {
-    format!("The log is kept in {}.", path.display())
-}
 
 // ---- replay ranking ----
 
@@ -1012,8 +728,16 @@ pub(crate) fn fact_name(section: &str, fact: &str) -> Option<&'static str> {
 
 // ---- likenew export, likenew import run ----
 
-pub(crate) fn run_exported(path: &Path) -> String {
-    format!("Wrote {}. Serial numbers in it are hashed with a secret of yours.\n", path.display())
+likenew_core::sentences! {
+    pub(crate) fn run_exported(path: &Path) =
+        "Wrote {}. Serial numbers in it are hashed with a secret of yours.\n", path.display();
+    pub(crate) fn no_baseline(run: &Path, reason: &str) = "{}: {reason}", run.display();
+    pub(crate) fn nothing_unfinished(archive: &Path, runs: usize) =
+        "none of the latest {runs} runs in {} was interrupted, so there is nothing to resume; name a run, \
+         or see likenew report --list", archive.display();
+    pub(crate) fn resumes(run: &Path) = "resuming {}", run.display();
+    pub(crate) fn run_imported(folder: &Path) =
+        "Imported. Show it: likenew report {}\n", shell_quote(&folder.display().to_string());
 }
 
 pub(crate) fn baseline_exported(path: &Path) -> String {
@@ -1022,25 +746,6 @@ pub(crate) fn baseline_exported(path: &Path) -> String {
         "Wrote {}. Compare another drive of its model: likenew check TARGET --baseline {quoted}\n",
         path.display()
     )
-}
-
-pub(crate) fn no_baseline(run: &Path, reason: &str) -> String {
-    format!("{}: {reason}", run.display())
-}
-
-pub(crate) fn nothing_unfinished(archive: &Path, runs: usize) -> String {
-    format!(
-        "none of the latest {runs} runs in {} was interrupted, so there is nothing to resume; name a run, or see likenew report --list",
-        archive.display()
-    )
-}
-
-pub(crate) fn resumes(run: &Path) -> String {
-    format!("resuming {}", run.display())
-}
-
-pub(crate) fn run_imported(folder: &Path) -> String {
-    format!("Imported. Show it: likenew report {}\n", shell_quote(&folder.display().to_string()))
 }
 
 #[cfg(test)]

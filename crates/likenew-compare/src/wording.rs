@@ -17,9 +17,15 @@ pub(crate) fn chart(first: &str, others: &[&str]) -> String {
     }
 }
 
-/// Its axis of values.
-pub(crate) fn chart_axis(first: &str) -> String {
-    format!("ratio to {first}")
+likenew_core::sentences! {
+    /// The axis of values of a chart of ratios.
+    pub(crate) fn chart_axis(first: &str) = "ratio to {first}";
+    /// A stream of a workload other than its first, by its number from 0.
+    fn stream(index: u64) = "stream {}", index + 1;
+    /// What an answer is about.
+    pub(crate) fn question(first: &str, other: &str) = "{other} against {first}";
+    /// An answer as a sentence.
+    pub(crate) fn sentence(answer: &Answer) = "{}: {}.", answer.question, answer.answer;
 }
 
 /// Differences that an answer names; the table has all.
@@ -68,11 +74,6 @@ pub(crate) fn speed<'a>(cells: impl Iterator<Item = (&'a String, &'a Value)>) ->
 /// Of so many programs that write at the same time.
 fn commits(writers: u64) -> String {
     format!("commits of {writers} {}", if writers == 1 { "writer" } else { "writers" })
-}
-
-/// A stream of a workload other than its first, by its number from 0.
-fn stream(index: u64) -> String {
-    format!("stream {}", index + 1)
 }
 
 /// What the rows of a table are samples of.
@@ -154,16 +155,6 @@ fn difference_with_range(speed_ratio: &SpeedRatio) -> String {
             change(speed_ratio.high)
         ),
     }
-}
-
-/// What an answer is about.
-pub(crate) fn question(first: &str, other: &str) -> String {
-    format!("{other} against {first}")
-}
-
-/// An answer as a sentence.
-pub(crate) fn sentence(answer: &Answer) -> String {
-    format!("{}: {}.", answer.question, answer.answer)
 }
 
 /// How several runs differ from the first, in one sentence.

@@ -26,6 +26,7 @@ pub mod procedure;
 pub mod quantity;
 pub mod region;
 pub mod segment;
+mod sentences;
 pub mod shell;
 pub mod stamp;
 pub mod stat;

@@ -9,72 +9,50 @@ use crate::units::{Nanos, Number};
 
 // What was typed where something else was expected
 
-pub(crate) fn not_an_operation(text: &str) -> String {
-    format!(
-        "\"{text}\" is not an operation; write read, write, trim, flush, or mix:70 for 70% reads and 30% writes"
-    )
-}
-
-pub(crate) fn not_a_length(text: &str) -> String {
-    format!(
-        "\"{text}\" is not a length of an I/O; write 1 byte to 1GiB, with a weight 1..1000000 after a colon if there are several"
-    )
-}
-
-pub(crate) fn not_a_region(text: &str) -> String {
-    format!("\"{text}\" is not a region; write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)")
-}
-
-pub(crate) fn not_a_fit(text: &str) -> String {
-    format!("\"{text}\" is not a way to fit addresses; write modulo or scale")
-}
-
-pub(crate) fn not_a_stamp(text: &str) -> String {
-    format!("\"{text}\" is not a stamp; write KEY or KEY:PASS as whole numbers")
-}
-
-pub(crate) fn not_a_data_class(text: &str) -> String {
-    format!(
-        "\"{text}\" is not a kind of data; write zero, random, the share 0..1 that the data compresses to, such as 0.5, or stamped:KEY"
-    )
+crate::sentences! {
+    pub(crate) fn not_an_operation(text: &str) =
+        "\"{text}\" is not an operation; write read, write, trim, flush, or mix:70 for 70% reads and 30% \
+         writes";
+    pub(crate) fn not_a_length(text: &str) =
+        "\"{text}\" is not a length of an I/O; write 1 byte to 1GiB, with a weight 1..1000000 after a colon \
+         if there are several";
+    pub(crate) fn not_a_region(text: &str) =
+        "\"{text}\" is not a region; write whole, FROM..TO in sizes (0..8GiB) or in percent (25%..50%)";
+    pub(crate) fn not_a_fit(text: &str) = "\"{text}\" is not a way to fit addresses; write modulo or scale";
+    pub(crate) fn not_a_stamp(text: &str) =
+        "\"{text}\" is not a stamp; write KEY or KEY:PASS as whole numbers";
+    pub(crate) fn not_a_data_class(text: &str) =
+        "\"{text}\" is not a kind of data; write zero, random, the share 0..1 that the data compresses to, \
+         such as 0.5, or stamped:KEY";
 }
 
 // What a drive cannot do
 
-pub(crate) fn no_page_cache(drive: &str) -> String {
-    format!(
-        "{drive} has no page cache in front of it: leave out access and cold, or give a folder or a simulated drive"
-    )
-}
-
-pub(crate) fn no_old_files(drive: &str) -> String {
-    format!("{drive} has no old files beside what is measured: give a folder")
-}
-
-pub(crate) fn nothing_measured(reason: &str) -> String {
-    format!("Nothing was measured: {reason}.")
+crate::sentences! {
+    pub(crate) fn no_page_cache(drive: &str) =
+        "{drive} has no page cache in front of it: leave out access and cold, or give a folder or a \
+         simulated drive";
+    pub(crate) fn no_old_files(drive: &str) =
+        "{drive} has no old files beside what is measured: give a folder";
+    pub(crate) fn nothing_measured(reason: &str) = "Nothing was measured: {reason}.";
+    pub(crate) fn region_beyond_end(region: impl Display, capacity: u64) =
+        "the region {region} reaches beyond the {} bytes of the drive", Number(capacity as f64);
+    pub(crate) fn empty_region(region: impl Display, capacity: u64, block: u32) =
+        "the region {region} is empty on a drive of {} in blocks of {}", Size(capacity), Size(block.into());
 }
 
 pub(crate) const CANNOT_BE_QUERIED: &str = "this kind of drive cannot be queried";
 pub(crate) const NO_POWER: &str = "there is no power";
 
-pub(crate) fn region_beyond_end(region: impl Display, capacity: u64) -> String {
-    format!("the region {region} reaches beyond the {} bytes of the drive", Number(capacity as f64))
-}
-
-pub(crate) fn empty_region(region: impl Display, capacity: u64, block: u32) -> String {
-    format!(
-        "the region {region} is empty on a drive of {} in blocks of {}",
-        Size(capacity),
-        Size(block.into())
-    )
-}
-
 // I/Os that failed
 
-/// `read of 4 KiB at offset 8 KiB`
-pub(crate) fn io_at(op: impl Display, length: &str, offset: u64) -> String {
-    format!("{op} of {length} at offset {}", Offset(offset))
+crate::sentences! {
+    /// `read of 4 KiB at offset 8 KiB`
+    pub(crate) fn io_at(op: impl Display, length: &str, offset: u64) =
+        "{op} of {length} at offset {}", Offset(offset);
+    pub(crate) fn short_io(bytes: u32) = "{} were moved", Size(bytes.into());
+    pub(crate) fn only_short_io(bytes: u32) = "only {} were moved", Size(bytes.into());
+    pub(crate) fn error_of_other_system(number: u32) = "error {number} of the system that it ran on";
 }
 
 /// `ios` are the first that are waited for, and `more` are not named.
@@ -87,22 +65,10 @@ pub(crate) fn hang(target: &str, silent: Nanos, ios: &[String], more: usize) -> 
     )
 }
 
-pub(crate) fn short_io(bytes: u32) -> String {
-    format!("{} were moved", Size(bytes.into()))
-}
-
-pub(crate) fn only_short_io(bytes: u32) -> String {
-    format!("only {} were moved", Size(bytes.into()))
-}
-
 pub(crate) const IO_NOT_RECORDED: &str = "which I/O failed was not recorded";
 
 /// What fio says by an error number of its own.
 pub(crate) const DATA_DIFFERS: &str = "it read other data than was written";
-
-pub(crate) fn error_of_other_system(number: u32) -> String {
-    format!("error {number} of the system that it ran on")
-}
 
 /// What a stored distribution is instead.
 pub(crate) const NO_LATENCIES: &str = "these are no latencies with their counts";
@@ -122,21 +88,14 @@ pub(crate) const WRITES: &str = "writes";
 pub(crate) const TRIMS: &str = "TRIM";
 pub(crate) const FLUSHES: &str = "flushes";
 
-pub(crate) fn rest(time: Nanos) -> String {
-    format!("{REST} for {time}")
-}
-
-/// `4K random reads at QD32`.
-pub(crate) fn ios(length: Option<u64>, pattern: &str, ios: &str, depth: u64) -> String {
-    format!("{}{pattern} {ios}{}", io_length(length), at_depth(depth))
-}
-
-pub(crate) fn durable(writes: &str) -> String {
-    format!("durable {writes}")
-}
-
-pub(crate) fn mixed_ios(length: Option<u64>, pattern: &str, reads_percent: u8, depth: u64) -> String {
-    format!("{}{pattern} I/Os{}, {reads_percent}% of them reads", io_length(length), at_depth(depth))
+crate::sentences! {
+    pub(crate) fn rest(time: Nanos) = "{REST} for {time}";
+    /// `4K random reads at QD32`.
+    pub(crate) fn ios(length: Option<u64>, pattern: &str, ios: &str, depth: u64) =
+        "{}{pattern} {ios}{}", io_length(length), at_depth(depth);
+    pub(crate) fn durable(writes: &str) = "durable {writes}";
+    pub(crate) fn mixed_ios(length: Option<u64>, pattern: &str, reads_percent: u8, depth: u64) =
+        "{}{pattern} I/Os{}, {reads_percent}% of them reads", io_length(length), at_depth(depth);
 }
 
 /// Lengths below 1 MiB as the field writes them; none where they differ.

@@ -121,9 +121,12 @@ pub(crate) const DD: &str = "dd";
 /// ioping where it prints nothing but numbers: it does not say whether it read or wrote.
 pub(crate) const IOPING_RAW: &str = "ioping -B";
 
-/// A test of iozone. The last word is its operation, so that a table need not add it.
-pub(crate) fn iozone_test(file_bytes: u64, record_bytes: u32, test: &str) -> String {
-    format!("{} file, {} records, {test}", Size(file_bytes), Size(record_bytes.into()))
+likenew_core::sentences! {
+    /// A test of iozone. The last word is its operation, so that a table need not add it.
+    pub(crate) fn iozone_test(file_bytes: u64, record_bytes: u32, test: &str) =
+        "{} file, {} records, {test}", Size(file_bytes), Size(record_bytes.into());
+    /// What a note says of its jobs.
+    pub(crate) fn caveat(note: &Note, jobs: &[String]) = "{}: {}", names(jobs), of_jobs(note);
 }
 
 /// What limits the trust in figures that a program printed.
@@ -251,11 +254,6 @@ pub(crate) fn caveats(notes: &Notes, unbuffered: bool) -> Vec<String> {
     caveats
 }
 
-/// What a note says of its jobs.
-pub(crate) fn caveat(note: &Note, jobs: &[String]) -> String {
-    format!("{}: {}", names(jobs), of_jobs(note))
-}
-
 /// A few are named, more are counted.
 fn names(jobs: &[String]) -> String {
     const NAMED_MAX: usize = 3;
@@ -330,13 +328,10 @@ pub(crate) fn direct(unbuffered: bool) -> &'static str {
 
 pub(crate) const NOTHING: &str = "nothing";
 
-pub(crate) fn text(text: &str) -> String {
-    format!("the text {text:?}")
-}
-
-/// Where a value should have the key that is asked for, and is no object.
-pub(crate) fn value_above(value: &Value) -> String {
-    format!("{} above it", actual(value))
+likenew_core::sentences! {
+    pub(crate) fn text(text: &str) = "the text {text:?}";
+    /// Where a value should have the key that is asked for, and is no object.
+    pub(crate) fn value_above(value: &Value) = "{} above it", actual(value);
 }
 
 pub(crate) fn actual(value: &Value) -> String {

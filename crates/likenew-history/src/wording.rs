@@ -2,12 +2,10 @@
 
 use std::path::Path;
 
-/// A run that began at no time.
-pub(crate) fn no_date(folder: &Path, text: &str) -> String {
-    format!(
-        "{}: started_at is {text:?}, which is not a date since 1970",
-        folder.join("machine.json").display()
-    )
+likenew_core::sentences! {
+    /// A run that began at no time.
+    pub(crate) fn no_date(folder: &Path, text: &str) =
+        "{}: started_at is {text:?}, which is not a date since 1970", folder.join("machine.json").display();
 }
 
 /// What to do about a file that cannot be opened.

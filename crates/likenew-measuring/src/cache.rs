@@ -279,7 +279,7 @@ impl Cache {
         let is_one_pass = levels.are_of_one_pass();
         let is_open = |answer: &Answer| answer.standing == Standing::Unknown;
         if is_one_pass && findings.answers.first().is_some_and(is_open) {
-            return wording::summary_of_one_pass().into();
+            return wording::SUMMARY_OF_ONE_PASS.into();
         }
         answers::summary(levels, &self.options).unwrap_or(first)
     }

@@ -424,8 +424,8 @@ fn summary(
         conclusions.iter().filter(|(_, of)| of.is_open()).map(|(curve, _)| curve.subject()).collect();
     match (decided.is_empty(), open.len()) {
         (false, _) => wording::summary_of_part(&decided, &open),
-        (true, 2..) if !is_one_pass(conclusions) => wording::summary_of_nothing_decided().into(),
-        (true, 2..) => wording::summary_of_one_pass().into(),
+        (true, 2..) if !is_one_pass(conclusions) => wording::SUMMARY_OF_NOTHING_DECIDED.into(),
+        (true, 2..) => wording::SUMMARY_OF_ONE_PASS.into(),
         _ => answer_as_summary(first),
     }
 }

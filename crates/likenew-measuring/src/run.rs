@@ -111,7 +111,7 @@ fn findings(evidence: &Evidence, segments: &[Segment]) -> Findings {
     if !speeds.is_empty() {
         findings.summary = wording::summary(&speeds);
         findings.answers.extend(speeds.iter().map(WorkloadSpeed::answer));
-        findings.answers[0].caveats.push(wording::measured_once().into());
+        findings.answers[0].caveats.push(wording::MEASURED_ONCE.into());
         findings.overview.table = Some(wording::table(segments.iter().flat_map(overview_rows)));
         findings.overview.series = Some("seconds".into());
     }

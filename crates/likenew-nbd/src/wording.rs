@@ -10,24 +10,14 @@ pub(crate) fn note(client: &str, what: &str, is_last: bool) -> String {
     format!("{client}: {what}{rest}")
 }
 
-pub(crate) fn notes_left_out(count: u64) -> String {
-    format!("{count} more lines like the last ones were left out")
-}
-
-pub(crate) fn client_refused(client: &str, clients: usize) -> String {
-    format!("{client} was refused: there are {clients} clients already")
-}
-
-pub(crate) fn client_dropped(reason: &str) -> String {
-    format!("was dropped: {reason}")
-}
-
-pub(crate) fn request_refused(reason: &str, number: u32) -> String {
-    format!("a request was refused: {reason} (error {number})")
-}
-
-pub(crate) fn read_failed(error: &io::Error) -> String {
-    format!("a read failed: {error}")
+likenew_core::sentences! {
+    pub(crate) fn notes_left_out(count: u64) = "{count} more lines like the last ones were left out";
+    pub(crate) fn client_refused(client: &str, clients: usize) =
+        "{client} was refused: there are {clients} clients already";
+    pub(crate) fn client_dropped(reason: &str) = "was dropped: {reason}";
+    pub(crate) fn request_refused(reason: &str, number: u32) =
+        "a request was refused: {reason} (error {number})";
+    pub(crate) fn read_failed(error: &io::Error) = "a read failed: {error}";
 }
 
 pub(crate) const STORE_IS_FULL: &str = "a write failed: the memory for written data is full";

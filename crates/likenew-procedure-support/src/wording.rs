@@ -79,19 +79,39 @@ pub fn recondition_command(plan: &Plan) -> Option<String> {
     command(&Plan { procedure: "recondition".into(), ..plan.clone() }, "")
 }
 
-/// The error of an option outside of its range.
-pub fn out_of_range(option: &str, value: impl Display, low: impl Display, high: impl Display) -> String {
-    format!("{option} = {value} is out of range; use {low} to {high}")
-}
-
-/// The error of a size that has to be a multiple of something.
-pub fn not_a_multiple(option: &str, value: u64, unit: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    /// The error of an option outside of its range.
+    pub fn out_of_range(option: &str, value: impl Display, low: impl Display, high: impl Display) =
+        "{option} = {value} is out of range; use {low} to {high}";
+    /// The error of a size that has to be a multiple of something.
+    pub fn not_a_multiple(option: &str, value: u64, unit: u64) =
         "{option} = {} is not a multiple of {}; {}",
-        exact_size(value),
-        exact_size(unit),
-        use_nearest_multiple(value, unit, unit..=u64::MAX)
-    )
+        exact_size(value), exact_size(unit), use_nearest_multiple(value, unit, unit..=u64::MAX);
+    /// The error of patterns that are missing or named twice.
+    pub fn patterns_once() = "pattern: name sequential, random or both, once each";
+    /// The error of a procedure that would write to a read-only target.
+    pub fn target_is_read_only() = "this target is read-only; add --op read, or test a folder on it";
+    /// The error of a procedure without an operation that it could measure.
+    pub fn no_operation() = "op: name read, write or a mix such as mix:70";
+    /// The error of a plan of another version.
+    pub fn other_plan_schema(schema: u32) =
+        "this plan has schema {schema}; this version of likenew reads schema 1";
+    pub(crate) fn no_such_pattern(text: &str) = "unknown pattern \"{text}\"; use sequential or random";
+    pub(crate) fn no_such_precision(text: &str) =
+        "\"{text}\" is not a precision; use 0.1% to 50%, such as 2%";
+    fn first_error(first: RefusedIo) = "The first was {first}.";
+    /// Why a test failed.
+    pub(crate) fn test_error(name: &str, error: &dyn std::fmt::Display) = "\"{name}\": {error}.";
+    /// The summary of a run that ended before it measured anything.
+    pub fn nothing_measured_yet() = "Nothing was measured.";
+    /// An answer as the summary.
+    pub fn answer_as_summary(answer: &Answer) = "{}: {}.", answer.question, answer.answer;
+    /// How many tests differ in this way.
+    pub(crate) fn tests_differ(differ: usize, of: usize) =
+        "The counts differ in {differ} of {}.", count(of as u64, "test");
+    /// What a test moved, and what the device counted.
+    pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) =
+        "\"{name}\" moved {moved}; the device counted {counted}.";
 }
 
 /// `use 8MiB, 16MiB …`: the sizes that work nearest to one that does not. They are multiples of `unit` within
@@ -135,21 +155,6 @@ pub fn not_a_power_of_two(option: &str, value: u64, low: u64, high: u64) -> Stri
     format!("{option} = {value} is not a power of two from {low} to {high}; use {advice}")
 }
 
-/// The error of patterns that are missing or named twice.
-pub fn patterns_once() -> String {
-    "pattern: name sequential, random or both, once each".into()
-}
-
-/// The error of a procedure that would write to a read-only target.
-pub fn target_is_read_only() -> String {
-    "this target is read-only; add --op read, or test a folder on it".into()
-}
-
-/// The error of a procedure without an operation that it could measure.
-pub fn no_operation() -> String {
-    "op: name read, write or a mix such as mix:70".into()
-}
-
 /// The error of a name that does not exist; the nearest one is offered where one is near, and all where none is.
 pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
     match nearest(typed, known.iter().copied()) {
@@ -157,11 +162,6 @@ pub fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
         Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"?"),
         None => format!("unknown {what} \"{typed}\"; use {}", known.join(", ")),
     }
-}
-
-/// The error of a plan of another version.
-pub fn other_plan_schema(schema: u32) -> String {
-    format!("this plan has schema {schema}; this version of likenew reads schema 1")
 }
 
 /// The error of an option of a procedure, from what the parser says of it.
@@ -197,14 +197,6 @@ fn toml_type(name: &str) -> String {
         name if name.starts_with("struct ") => "a table".into(),
         name => name.to_owned(),
     }
-}
-
-pub(crate) fn no_such_pattern(text: &str) -> String {
-    format!("unknown pattern \"{text}\"; use sequential or random")
-}
-
-pub(crate) fn no_such_precision(text: &str) -> String {
-    format!("\"{text}\" is not a precision; use 0.1% to 50%, such as 2%")
 }
 
 /// I/Os that failed for a reason of the drive.
@@ -246,10 +238,6 @@ pub(crate) fn failed_ios_without_reason(errors: u64) -> Answer {
         .with_evidence("The program that measured recorded neither the addresses nor the errors.")
 }
 
-fn first_error(first: RefusedIo) -> String {
-    format!("The first was {first}.")
-}
-
 /// A job of another program that read other data than was written.
 pub(crate) fn job_read_other_data(job: &str) -> Answer {
     Answer::problem(
@@ -284,11 +272,6 @@ pub(crate) fn not_measured(names: &[&str], hidden: usize, of: usize, error: &str
     Answer::unknown("not_measured", "Not measured", answer)
 }
 
-/// Why one of them failed.
-pub(crate) fn test_error(name: &str, error: &dyn std::fmt::Display) -> String {
-    format!("\"{name}\": {error}.")
-}
-
 /// The summary of a run of which every test failed.
 pub fn nothing_was_measured(tests: usize) -> String {
     match tests {
@@ -301,16 +284,6 @@ pub fn nothing_was_measured(tests: usize) -> String {
 pub fn ended_early(tests_done: usize, tests_planned: usize) -> Answer {
     let answer = format!("the run ended after {tests_done} of {tests_planned} steps");
     Answer::unknown("completed", "Completeness", answer)
-}
-
-/// The summary of a run that ended before it measured anything.
-pub fn nothing_measured_yet() -> String {
-    "Nothing was measured.".into()
-}
-
-/// An answer as the summary.
-pub fn answer_as_summary(answer: &Answer) -> String {
-    format!("{}: {}.", answer.question, answer.answer)
 }
 
 /// Fewer bytes reached the device than were read or written.
@@ -329,16 +302,6 @@ pub(crate) fn device_was_busy(extra: Share) -> Answer {
     Answer::unknown("device_bytes_extra", "Device counters", answer).caveat(
         "Other programs used it, or earlier writes were still on their way, or the file system wrote more.",
     )
-}
-
-/// How many tests differ in this way.
-pub(crate) fn tests_differ(differ: usize, of: usize) -> String {
-    format!("The counts differ in {differ} of {}.", count(of as u64, "test"))
-}
-
-/// What one of them moved, and what the device counted.
-pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) -> String {
-    format!("\"{name}\" moved {moved}; the device counted {counted}.")
 }
 
 /// All means are as precise as asked.
@@ -371,28 +334,24 @@ fn passes(number: usize) -> String {
 
 pub(crate) const READS_ONLY: &str = "Reads only: this target may not be written.";
 
-pub(crate) fn span_does_not_fit(bytes: u64, least: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn span_does_not_fit(bytes: u64, least: u64) =
         "the target has {}, and a measurement needs at least {}; give a smaller --block, or a larger target",
-        Size(bytes),
-        Size(least)
-    )
-}
-
-pub(crate) fn not_a_percentage(typed: &str) -> String {
-    format!("\"{typed}\" is not a percentage from 0 to 100")
-}
-
-pub(crate) fn not_a_whole_number(text: &str) -> String {
-    format!("\"{text}\" is not a whole number; write 1, or 1..256 for every doubling")
-}
-
-pub(crate) fn in_range(range: &str, reason: &str) -> String {
-    format!("the range \"{range}\": {reason}")
-}
-
-pub(crate) fn range_backwards(range: &str) -> String {
-    format!("the range \"{range}\" ends before it begins")
+        Size(bytes), Size(least);
+    pub(crate) fn not_a_percentage(typed: &str) = "\"{typed}\" is not a percentage from 0 to 100";
+    pub(crate) fn not_a_whole_number(text: &str) =
+        "\"{text}\" is not a whole number; write 1, or 1..256 for every doubling";
+    pub(crate) fn in_range(range: &str, reason: &str) = "the range \"{range}\": {reason}";
+    pub(crate) fn range_backwards(range: &str) = "the range \"{range}\" ends before it begins";
+    /// For options that do not fit.
+    pub fn zero_block() = "--block 0: an I/O moves at least one sector";
+    /// For options that do not fit.
+    pub fn too_small_for(what: &str, bytes: u64, least: u64) =
+        "{} is too little for {what}: at least {} is needed", Size(bytes), Size(least);
+    /// For options that do not fit.
+    pub fn too_many_files(files: u64) =
+        "{} files are too many; give a larger --file-size", Number(files as f64);
+    pub(crate) fn number_outside(least: f64, most: f64) = "it takes a number from {least} to {most}";
 }
 
 pub(crate) fn no_such_profile(typed: &str, known: &[&str]) -> String {
@@ -401,25 +360,6 @@ pub(crate) fn no_such_profile(typed: &str, known: &[&str]) -> String {
         Some(near) => format!("unknown profile \"{typed}\"; did you mean \"{near}\"? Known: {all}"),
         None => format!("unknown profile \"{typed}\". Known: {all}"),
     }
-}
-
-/// For options that do not fit.
-pub fn zero_block() -> String {
-    "--block 0: an I/O moves at least one sector".into()
-}
-
-/// For options that do not fit.
-pub fn too_small_for(what: &str, bytes: u64, least: u64) -> String {
-    format!("{} is too little for {what}: at least {} is needed", Size(bytes), Size(least))
-}
-
-/// For options that do not fit.
-pub fn too_many_files(files: u64) -> String {
-    format!("{} files are too many; give a larger --file-size", Number(files as f64))
-}
-
-pub(crate) fn number_outside(least: f64, most: f64) -> String {
-    format!("it takes a number from {least} to {most}")
 }
 
 #[cfg(test)]

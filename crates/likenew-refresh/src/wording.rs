@@ -32,16 +32,12 @@ pub(crate) fn too_many_ranges(count: usize, most: usize) -> String {
 
 // Plans that cannot be: of a task, or read from a journal
 
-pub(crate) fn unsuitable_store(bytes: u64, block: u32) -> String {
-    format!("{bytes} bytes in blocks of {block} cannot be refreshed")
-}
-
-pub(crate) fn unsuitable_chunk(bytes: u32, least: u32, most: u32) -> String {
-    format!("chunks of {bytes} bytes are not possible; use a power of two from {least} to {most}")
-}
-
-pub(crate) fn ranges_beyond(most: usize) -> String {
-    format!("more than {most} ranges are too many")
+likenew_core::sentences! {
+    pub(crate) fn unsuitable_store(bytes: u64, block: u32) =
+        "{bytes} bytes in blocks of {block} cannot be refreshed";
+    pub(crate) fn unsuitable_chunk(bytes: u32, least: u32, most: u32) =
+        "chunks of {bytes} bytes are not possible; use a power of two from {least} to {most}";
+    pub(crate) fn ranges_beyond(most: usize) = "more than {most} ranges are too many";
 }
 
 pub(crate) const LONG_TEXT: &str = "its name or its note is too long";
@@ -57,38 +53,29 @@ pub(crate) const PLAN_DAMAGED: &str = "its plan is damaged";
 
 // Journals that are damaged
 
-pub(crate) fn invalid_plan(error: &serde_json::Error) -> String {
-    format!("its plan is invalid: {error}")
-}
-
-pub(crate) fn other_length(bytes: u64, expected: u64) -> String {
-    format!("it has {bytes} bytes instead of {expected}")
-}
-
-pub(crate) fn foreign_slot(index: u64) -> String {
-    format!("copy {index} holds what this refresh has not written")
-}
-
-pub(crate) fn chunks_without_plan(reason: &str) -> String {
-    format!("{reason}, and chunks were saved in it")
-}
-
-pub(crate) fn copy_not_whole(offset: u64, length: u64) -> String {
-    format!("its copy of the {length} bytes at {offset} is damaged, and the data there does not match it")
+likenew_core::sentences! {
+    pub(crate) fn invalid_plan(error: &serde_json::Error) = "its plan is invalid: {error}";
+    pub(crate) fn other_length(bytes: u64, expected: u64) = "it has {bytes} bytes instead of {expected}";
+    pub(crate) fn foreign_slot(index: u64) = "copy {index} holds what this refresh has not written";
+    pub(crate) fn chunks_without_plan(reason: &str) = "{reason}, and chunks were saved in it";
+    pub(crate) fn copy_not_whole(offset: u64, length: u64) =
+        "its copy of the {length} bytes at {offset} is damaged, and the data there does not match it";
+    /// A store as a refusal names it, of which a journal may be another's.
+    pub(crate) fn store(identity: &str, bytes: u64, block: u32) =
+        "{identity}, {bytes} bytes in blocks of {block}";
 }
 
 pub(crate) const SLOTS_OUT_OF_ORDER: &str = "its copies are out of order";
 pub(crate) const NO_WHOLE_SLOT: &str = "both of its copies are damaged, which no power cut explains";
 
-/// A store as a refusal names it, of which a journal may be another's.
-pub(crate) fn store(identity: &str, bytes: u64, block: u32) -> String {
-    format!("{identity}, {bytes} bytes in blocks of {block}")
-}
-
 // Files in the place of a journal that need not be our own
 
-pub(crate) fn other_owner(owner: u32, own: u32) -> String {
-    format!("it belongs to user {owner}, and this runs as user {own}: only its owner can continue it")
+likenew_core::sentences! {
+    pub(crate) fn other_owner(owner: u32, own: u32) =
+        "it belongs to user {owner}, and this runs as user {own}: only its owner can continue it";
+    pub(crate) fn too_many_salvage_files(first: &Path, most: u32) =
+        "{} and {most} files with further numbers are there already; check them, and move them away",
+        first.display();
 }
 
 pub(crate) const EXISTS: &str = "it is there already, so no journal can be begun";
@@ -99,10 +86,3 @@ pub(crate) const NOT_REGULAR: &str = "it is not a regular file";
 pub(crate) const OTHERS_WRITE: &str = "users other than its owner can write to it";
 pub(crate) const OTHER_LINKS: &str = "it has other names (hard links), or none";
 pub(crate) const TOO_LONG: &str = "it is longer than any journal";
-
-pub(crate) fn too_many_salvage_files(first: &Path, most: u32) -> String {
-    format!(
-        "{} and {most} files with further numbers are there already; check them, and move them away",
-        first.display()
-    )
-}

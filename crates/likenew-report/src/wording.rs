@@ -164,9 +164,21 @@ pub(crate) fn distinct_actions(document: &Document, standing: Standing) -> Vec<&
 /// Fonts of a picture, the first that is there.
 pub(crate) const CARD_FONTS: &str = "Open Sans, DejaVu Sans, sans-serif";
 
-/// Below what was measured.
-pub(crate) fn measured_by(procedure: &str, version: &str) -> String {
-    format!("Measured with likenew {version} ({procedure})")
+likenew_core::sentences! {
+    /// Below what was measured.
+    pub(crate) fn measured_by(procedure: &str, version: &str) =
+        "Measured with likenew {version} ({procedure})";
+    /// The command that undoes an action.
+    pub(crate) fn undo(command: &str) = "To undo: {}", clean(command);
+    /// A caveat of an answer or a drive.
+    pub(crate) fn caveat(sentence: &str) = "Caveat: {}", clean(sentence);
+    /// How many items a screen leaves out: `… 12 more rows`.
+    pub(crate) fn more(count: usize, one: &str, several: &str) = "… {}", more_of(count, one, several);
+    /// Lines that a chart leaves out.
+    pub(crate) fn lines_left_out(lines: usize) =
+        "… and {}: --json or --html has all of them", more_of(lines, "line", "lines");
+    /// Points that no axis can show.
+    pub(crate) fn points_beyond(count: usize) = "points beyond 10³⁰ left out: {count}";
 }
 
 /// What two equal actions share: the command, or the name if there is no command.
@@ -192,16 +204,6 @@ fn duration(seconds: f64) -> String {
         s if s < 48.0 * 3600.0 => format!("{:.0} h", s / 3600.0),
         s => format!("{:.0} days", s / 86_400.0),
     }
-}
-
-/// The command that undoes an action.
-pub(crate) fn undo(command: &str) -> String {
-    format!("To undo: {}", clean(command))
-}
-
-/// A caveat of an answer or a drive.
-pub(crate) fn caveat(sentence: &str) -> String {
-    format!("Caveat: {}", clean(sentence))
 }
 
 /// The cost of a run, in brackets after the place of its details; `None` if it took no time.
@@ -240,18 +242,8 @@ pub(crate) fn last_line(details_command: Option<&str>, cost: Option<&str>) -> Op
     }
 }
 
-/// How many items a screen leaves out: `… 12 more rows`.
-pub(crate) fn more(count: usize, one: &str, several: &str) -> String {
-    format!("… {}", more_of(count, one, several))
-}
-
 fn more_of(count: usize, one: &str, several: &str) -> String {
     format!("{count} more {}", if count == 1 { one } else { several })
-}
-
-/// Lines that a chart leaves out.
-pub(crate) fn lines_left_out(lines: usize) -> String {
-    format!("… and {}: --json or --html has all of them", more_of(lines, "line", "lines"))
 }
 
 /// Rows and columns, at least one, that a table or a heat map leaves out.
@@ -272,11 +264,6 @@ pub(crate) const NOTHING_TO_DRAW: &str = "nothing to draw";
 pub(crate) const INTERVALS_ELSEWHERE: &str = "The intervals around the lines: --json or --html has them.";
 /// Charts on the plain page.
 pub(crate) const PICTURES_NEED_SCRIPTS: &str = "Charts need a browser with JavaScript enabled.";
-
-/// Points that no axis can show.
-pub(crate) fn points_beyond(count: usize) -> String {
-    format!("points beyond 10³⁰ left out: {count}")
-}
 
 /// Target, program, and the limits of the measurement, in sentences.
 pub(crate) fn run_details(document: &Document, started_at: Option<&str>) -> Vec<String> {

@@ -14,36 +14,22 @@ pub(crate) const JOB_OF_OTHERS: &str =
     "this run was not started here; cancel it with Ctrl-C in the terminal where it was";
 pub(crate) const TOO_SLOW: &str = "the request took too long";
 
-pub(crate) fn no_such_run(name: &str) -> String {
-    format!("there is no run {name:?} in the archive")
-}
-
-pub(crate) fn damaged_run(reason: impl std::fmt::Display) -> String {
-    format!("this run cannot be read: {reason}")
-}
-
-pub(crate) fn unknown_command(name: &str) -> String {
-    format!("{name:?} cannot be started here; run it in a terminal")
-}
-
-pub(crate) fn unknown_option(command: &str, option: &str) -> String {
-    format!("{command} has no option {option:?} here; run it in a terminal")
-}
-
-pub(crate) fn wrong_value(option: &str) -> String {
-    format!("the value of {option:?} has to be text without line breaks, or true for a switch")
+likenew_core::sentences! {
+    pub(crate) fn no_such_run(name: &str) = "there is no run {name:?} in the archive";
+    pub(crate) fn damaged_run(reason: impl std::fmt::Display) = "this run cannot be read: {reason}";
+    pub(crate) fn unknown_command(name: &str) = "{name:?} cannot be started here; run it in a terminal";
+    pub(crate) fn unknown_option(command: &str, option: &str) =
+        "{command} has no option {option:?} here; run it in a terminal";
+    pub(crate) fn wrong_value(option: &str) =
+        "the value of {option:?} has to be text without line breaks, or true for a switch";
+    pub(crate) fn too_many_jobs(most: usize) =
+        "{most} runs are under way; wait for one to end, or cancel one";
+    pub(crate) fn not_started(error: impl std::fmt::Display) = "could not start likenew: {error}";
+    pub(crate) fn too_many_compared(most: usize) = "at most {most} runs are compared at once; choose fewer";
 }
 
 pub(crate) const NO_TARGET: &str =
     "give a folder, a device that is only read, or a simulated drive such as sim:tiny-flash";
-
-pub(crate) fn too_many_jobs(most: usize) -> String {
-    format!("{most} runs are under way; wait for one to end, or cancel one")
-}
-
-pub(crate) fn not_started(error: impl std::fmt::Display) -> String {
-    format!("could not start likenew: {error}")
-}
 
 /// What a program that ended without a result says, or that it said nothing.
 pub(crate) fn failed(messages: &str) -> String {
@@ -68,7 +54,3 @@ pub(crate) fn outcome(code: Option<i32>) -> &'static str {
 
 pub(crate) const INDEX_ENDED: &str = "the index of runs is not there any more; start likenew serve again";
 pub(crate) const NO_SUCH_DRIVE: &str = "no kept run is of such a drive";
-
-pub(crate) fn too_many_compared(most: usize) -> String {
-    format!("at most {most} runs are compared at once; choose fewer")
-}

@@ -309,33 +309,23 @@ pub(crate) fn cluster_map(name: &str, cluster_bytes: u64, groups: u32, logs: Log
     }
 }
 
-/// A value of the drive that no measurement shows.
-pub(crate) fn hidden(value: &str) -> String {
-    format!("{value}, which does not show")
-}
-
-/// With one digit after the point.
-pub(crate) fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
-}
-
-/// All of them with examples. `situations` are those that bring the drive into a situation.
-pub(crate) fn settings(situations: &str) -> String {
-    format!(
+likenew_core::sentences! {
+    /// A value of the drive that no measurement shows.
+    pub(crate) fn hidden(value: &str) = "{value}, which does not show";
+    /// With one digit after the point.
+    pub(crate) fn percent(share: f64) = "{:.1}%", share * 100.0;
+    /// All of them with examples. `situations` are those that bring the drive into a situation.
+    pub(crate) fn settings(situations: &str) =
         "state=new, state=used, fill=0..1, deleted=0..1 (share of that which was deleted without TRIM), \
          trim=on, trim=off, cache=on, cache=off, age=90d, data=on, memory=8GiB, busy=100 (IOPS of another \
          program), outliers=1000 (one of so many I/Os takes 50 ms longer), throttle=0.2 (of the link's rate, \
-         for 1 s of every 4 s), {situations} and facts=off (the system reports nothing about it)"
-    )
+         for 1 s of every 4 s), {situations} and facts=off (the system reports nothing about it)";
+    /// The comment at the start.
+    pub(crate) fn generated_file_comment(seed: u64) = "# A drive that was drawn at random, from seed {seed}.";
 }
 
 /// The technology of a cloud volume.
 pub(crate) const NETWORK_VOLUME: &str = "cloud volume over flash, burst credits";
-
-/// The comment at the start.
-pub(crate) fn generated_file_comment(seed: u64) -> String {
-    format!("# A drive that was drawn at random, from seed {seed}.")
-}
 
 // Layers on the way of TRIM
 
@@ -382,22 +372,13 @@ pub(crate) fn io_failed(op: Op, offset: u64) -> String {
 
 // What no run can ask of a simulated drive
 
-pub(crate) fn null_access(drive: &str) -> String {
-    format!(
-        "{drive} is a simulated drive, whose clock does not see likenew itself; access null measures nothing"
-    )
-}
-
-pub(crate) fn buffered_data(drive: &str) -> String {
-    format!(
-        "{drive} keeps written data, and the simulated page cache does not; leave out \
-         data=on, or measure it with direct I/O"
-    )
-}
-
-pub(crate) fn several_lanes(drive: &str, lanes: u32) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn null_access(drive: &str) =
+        "{drive} is a simulated drive, whose clock does not see likenew itself; access null measures nothing";
+    pub(crate) fn buffered_data(drive: &str) =
+        "{drive} keeps written data, and the simulated page cache does not; leave out data=on, or measure \
+         it with direct I/O";
+    pub(crate) fn several_lanes(drive: &str, lanes: u32) =
         "{drive} is a simulated drive with one clock and one lane; use 1 lane and a greater depth, not \
-         {lanes} lanes"
-    )
+         {lanes} lanes";
 }

@@ -67,21 +67,16 @@ fn of(count: u64, one: &str, several: &str) -> String {
     format!("{} {}", Number(count as f64), if count == 1 { one } else { several })
 }
 
-pub(crate) fn no_such_format(name: &str, formats: &str) -> String {
-    format!("unknown format \"{name}\"; known are {formats}")
-}
-
-/// A record that left before the one that was written last.
-pub(crate) fn record_too_early(at: Nanos, latest: Nanos) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn no_such_format(name: &str, formats: &str) =
+        "unknown format \"{name}\"; known are {formats}";
+    /// A record that left before the one that was written last.
+    pub(crate) fn record_too_early(at: Nanos, latest: Nanos) =
         "a trace cannot hold this record: it started at {} ns, after one that started at {} ns was written",
-        at.0, latest.0
-    )
-}
-
-/// A flush with bytes, or anything else without.
-pub(crate) fn record_length(op: Op, bytes: u64) -> String {
-    format!("a trace cannot hold this record: it is a {op} of {bytes} bytes")
+        at.0, latest.0;
+    /// A flush with bytes, or anything else without.
+    pub(crate) fn record_length(op: Op, bytes: u64) =
+        "a trace cannot hold this record: it is a {op} of {bytes} bytes";
 }
 
 /// What a reader expects at a place of a line: "expected a comma, found …".

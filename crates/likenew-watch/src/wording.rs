@@ -26,12 +26,13 @@ pub(crate) fn summary(drive: &str, busy: f64, read: f64, write: f64, stalled: Op
     }
 }
 
-pub(crate) fn stalled(drive: &str, ns: u64) -> String {
-    format!("{drive} left I/O unanswered for at least {}", Nanos(ns))
-}
-
-pub(crate) fn stalled_until(drive: &str, ns: u64, until: Nanos) -> String {
-    format!("{drive} completed nothing for at least {}, until {until} after the start.", Nanos(ns))
+likenew_core::sentences! {
+    pub(crate) fn stalled(drive: &str, ns: u64) = "{drive} left I/O unanswered for at least {}", Nanos(ns);
+    pub(crate) fn stalled_until(drive: &str, ns: u64, until: Nanos) =
+        "{drive} completed nothing for at least {}, until {until} after the start.", Nanos(ns);
+    pub(crate) fn throughput(drive: &str) = "Throughput of {drive}";
+    pub(crate) fn trims(drive: &str) = "TRIM on {drive}";
+    pub(crate) fn latency(drive: &str) = "Mean latency of {drive}";
 }
 
 pub(crate) const HEADINGS: [&str; 6] = ["drive", "busy", "read", "write", "read latency", "write latency"];
@@ -52,18 +53,6 @@ pub(crate) fn cells(
         read_latency,
         write_latency,
     ]
-}
-
-pub(crate) fn throughput(drive: &str) -> String {
-    format!("Throughput of {drive}")
-}
-
-pub(crate) fn trims(drive: &str) -> String {
-    format!("TRIM on {drive}")
-}
-
-pub(crate) fn latency(drive: &str) -> String {
-    format!("Mean latency of {drive}")
 }
 
 // # The screen
@@ -104,9 +93,11 @@ pub(crate) fn uncounted(state: State) -> &'static str {
     }
 }
 
-/// I/Os that wait for an answer.
-pub(crate) fn waiting(in_flight: u64, span: Nanos) -> String {
-    format!("{in_flight} I/Os in flight; none completed for {}", whole_secs(span))
+likenew_core::sentences! {
+    /// I/Os that wait for an answer.
+    pub(crate) fn waiting(in_flight: u64, span: Nanos) =
+        "{in_flight} I/Os in flight; none completed for {}", whole_secs(span);
+    pub(crate) fn whole_secs(span: Nanos) = "{} s", span.0 / 1_000_000_000;
 }
 
 /// I/Os in flight, and how many of them are reads and writes where the system tells.
@@ -115,10 +106,6 @@ pub(crate) fn in_flight(count: u64, by_operation: Option<[u64; 2]>) -> String {
         Some([reads, writes]) => format!("in flight {count} ({reads} reads, {writes} writes)"),
         None => format!("in flight {count}"),
     }
-}
-
-pub(crate) fn whole_secs(span: Nanos) -> String {
-    format!("{} s", span.0 / 1_000_000_000)
 }
 
 // ## Help

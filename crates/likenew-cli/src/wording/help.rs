@@ -381,18 +381,15 @@ Settings follow a ?, joined by &. Shells expand both, so quote the target:
   facts=off            the system reports nothing about it
 ";
 
-/// What the usage line of a command's page begins with.
-pub(crate) fn usage_name(command: &str) -> String {
-    format!("likenew {command}")
+likenew_core::sentences! {
+    /// What the usage line of a command's page begins with.
+    pub(crate) fn usage_name(command: &str) = "likenew {command}";
+    pub(crate) fn cause(name: &str, summary: &str) = "  {name:16} {summary}\n";
 }
 
 /// Titles of the groups of causes in `likenew help`.
 pub(crate) const CAUSES: [&str; 3] =
     ["Causes in the drive:", "Causes outside the drive:", "Normal for such a drive:"];
-
-pub(crate) fn cause(name: &str, summary: &str) -> String {
-    format!("  {name:16} {summary}\n")
-}
 
 pub(crate) const PAGES: &str = "\nA page about each: likenew help NAME\n";
 

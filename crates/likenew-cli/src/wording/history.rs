@@ -103,12 +103,18 @@ pub(crate) const NAGIOS_PROBLEM: &str = "LIKENEW CRITICAL - a problem was found;
 pub(crate) const NAGIOS_FINE: &str = "LIKENEW OK - no problem was found\n";
 pub(crate) const NOT_FINISHED: &str = "the check did not finish";
 
-pub(crate) fn nagios_unknown(reason: &str) -> String {
-    format!("LIKENEW UNKNOWN - {}\n", reason.replace('|', "/"))
-}
-
-pub(crate) fn peers_not_known(reason: &str) -> String {
-    format!("how other drives of its model do is not known: {reason}")
+likenew_core::sentences! {
+    pub(crate) fn nagios_unknown(reason: &str) = "LIKENEW UNKNOWN - {}\n", reason.replace('|', "/");
+    pub(crate) fn peers_not_known(reason: &str) = "how other drives of its model do is not known: {reason}";
+    pub(crate) fn last_standing(check: &Check) = "{} Last check: {}", sign(Some(check)), check.run.summary;
+    pub(crate) fn key(key: &str) = "    key {}", key.get(..12).unwrap_or(key);
+    pub(crate) fn damaged(run: &DamagedRun) = "? {}: {}", run.name, run.error;
+    pub(crate) fn unknown_drive(typed: &str) =
+        "no kept run is of {typed:?}; likenew history lists all drives";
+    /// `--openmetrics` with a file that nobody would read.
+    pub(crate) fn not_a_textfile(path: &Path) =
+        "--openmetrics {}: node_exporter reads only files whose name ends in .prom; give one, or - for \
+         standard output", path.display();
 }
 
 /// What a drive is among others, where it is not slow.
@@ -140,10 +146,6 @@ pub(crate) fn sign(check: Option<&Check>) -> &'static str {
     }
 }
 
-pub(crate) fn last_standing(check: &Check) -> String {
-    format!("{} Last check: {}", sign(Some(check)), check.run.summary)
-}
-
 /// The line below the list of drives.
 pub(crate) fn more_drives(shown: usize, all: usize) -> String {
     if shown < all {
@@ -163,19 +165,11 @@ pub(crate) fn more_checks(shown: usize, drive: &DriveHistory, typed: &str) -> St
     "↓ and ↑ begin a new level; each run: likenew report --list".into()
 }
 
-pub(crate) fn key(key: &str) -> String {
-    format!("    key {}", key.get(..12).unwrap_or(key))
-}
-
 pub(crate) fn damaged_count(runs: usize) -> String {
     match runs {
         1 => "? 1 run cannot be read; likenew history --details says why".into(),
         runs => format!("? {} runs cannot be read; likenew history --details says why", Number(runs as f64)),
     }
-}
-
-pub(crate) fn damaged(run: &DamagedRun) -> String {
-    format!("? {}: {}", run.name, run.error)
 }
 
 pub(crate) fn rebuilt(runs: usize) -> String {
@@ -186,10 +180,6 @@ pub(crate) fn rebuilt(runs: usize) -> String {
 }
 
 pub(crate) const NO_DRIVES: &str = "no drive was checked yet; begin with likenew check TARGET";
-
-pub(crate) fn unknown_drive(typed: &str) -> String {
-    format!("no kept run is of {typed:?}; likenew history lists all drives")
-}
 
 pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
     let each = drives.iter().map(|row| format!("{} {}", row.key.get(..12).unwrap_or(&row.key), drive(row)));
@@ -203,14 +193,6 @@ pub(crate) fn several_drives(typed: &str, drives: &[DriveRow]) -> String {
 /// A user who only reads a shared database.
 pub(crate) const RUNS_NOT_ADDED: &str =
     "this user may only read the history, so the runs of this machine were not added to it";
-
-/// `--openmetrics` with a file that nobody would read.
-pub(crate) fn not_a_textfile(path: &Path) -> String {
-    format!(
-        "--openmetrics {}: node_exporter reads only files whose name ends in .prom; give one, or - for standard output",
-        path.display()
-    )
-}
 
 // ---- likenew check --changes ----
 

@@ -19,21 +19,14 @@ pub(crate) const SEE_ALSO: &str = "SEE ALSO";
 /// The first line of the page of all causes.
 pub(crate) const CAUSES: &str = "why a drive is slow, how that is found out, and what fixes it";
 
-/// The heading of a cause in that page.
-pub(crate) fn cause(name: &str, title: &str) -> String {
-    format!("{title} ({name})")
-}
-
-/// What `likenew help --write` says.
-pub(crate) fn pages_written(folder: &Path, files: usize) -> String {
-    format!(
-        "{files} files written to {}: man/ has manual pages, completions/ those of shells, reference/ Markdown.\n",
-        folder.display()
-    )
-}
-
-pub(crate) fn could_not_write(path: &Path) -> String {
-    format!("could not write {}", path.display())
+likenew_core::sentences! {
+    /// The heading of a cause in that page.
+    pub(crate) fn cause(name: &str, title: &str) = "{title} ({name})";
+    /// What `likenew help --write` says.
+    pub(crate) fn pages_written(folder: &Path, files: usize) =
+        "{files} files written to {}: man/ has manual pages, completions/ those of shells, reference/ \
+         Markdown.\n", folder.display();
+    pub(crate) fn could_not_write(path: &Path) = "could not write {}", path.display();
 }
 
 // ---- the reference in Markdown ----

@@ -18,14 +18,10 @@ use likenew_sim::explain::{Ceiling, Explanation};
 pub(crate) const SPEED_LIMITS: &str = "Speed limits when new";
 pub(crate) const XRAY_SHOULD_FIND: &str = "What xray should find";
 
-pub(crate) fn simulated_drive(drive: &Explanation) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn simulated_drive(drive: &Explanation) =
         "{}: {} in sectors of {}; {}",
-        drive.target,
-        amount(drive.capacity_bytes),
-        amount(drive.sector_bytes.into()),
-        drive.state
-    )
+        drive.target, amount(drive.capacity_bytes), amount(drive.sector_bytes.into()), drive.state;
 }
 
 /// `compresses`: the limit is for data that does not compress.
@@ -53,26 +49,28 @@ pub(crate) fn parameters(count: usize, assumed: usize, are_listed: bool) -> Stri
 
 // ---- save and serve ----
 
-pub(crate) fn not_a_simulated_drive(target: &str) -> String {
-    format!(
-        "\"{target}\" is not a simulated drive; give a name of likenew drives, a FILE.toml, or a FILE.snapshot"
-    )
-}
-
-pub(crate) fn not_a_snapshot_name(path: &Path) -> String {
-    format!(
-        "{} must end with .snapshot; call it {}",
-        path.display(),
-        path.with_extension("snapshot").display()
-    )
-}
-
-pub(crate) fn could_not_save(path: &Path, error: impl Display) -> String {
-    format!("could not save to {}: {error}; give the name of a new file, where there is room", path.display())
-}
-
-pub(crate) fn saved(target: &str, bytes: u64, path: &Path) -> String {
-    format!("{target} is saved ({}). Use it as sim:{}\n", Size(bytes), path.display())
+likenew_core::sentences! {
+    pub(crate) fn not_a_simulated_drive(target: &str) =
+        "\"{target}\" is not a simulated drive; give a name of likenew drives, a FILE.toml, or a \
+         FILE.snapshot";
+    pub(crate) fn not_a_snapshot_name(path: &Path) =
+        "{} must end with .snapshot; call it {}", path.display(), path.with_extension("snapshot").display();
+    pub(crate) fn could_not_save(path: &Path, error: impl Display) =
+        "could not save to {}: {error}; give the name of a new file, where there is room", path.display();
+    pub(crate) fn saved(target: &str, bytes: u64, path: &Path) =
+        "{target} is saved ({}). Use it as sim:{}\n", Size(bytes), path.display();
+    pub(crate) fn client_refused(error: impl Display) = "no client can connect for a moment: {error}";
+    pub(crate) fn open_to_all(address: impl Display) =
+        "anyone who reaches {address} can read and write this drive without a password";
+    pub(crate) fn state_lost(error: impl Display) =
+        "{error}; without that file the drive starts in a fresh state, with its data";
+    pub(crate) fn export_description(model: Option<&str>, target: &str) =
+        "{}, simulated ({target})", model.unwrap_or("a simulated drive");
+    pub(crate) fn with_counters(line: &str, counters: &FlashCounters, trimmed: u64) =
+        "{line}; drive: {}", flash_counters(counters, trimmed);
+    fn lag(lag: &Lag) =
+        "replies late by {}, p99 {}, max {}",
+        Latency(lag.mean_ns), Latency(lag.p99_ns as f64), Latency(lag.max_ns as f64);
 }
 
 pub(crate) fn keeps_its_bytes(target: &str, by_faults: bool) -> String {
@@ -83,22 +81,6 @@ pub(crate) fn keeps_its_bytes(target: &str, by_faults: bool) -> String {
 pub(crate) const KEEPS_ITS_BYTES: &str = "this drive keeps its data itself; leave out --store";
 pub(crate) const STORE_TOO_SHORT: &str = "could not make the store as long as the drive";
 pub(crate) const STORE_NOT_SHARED: &str = "could not share the store's file";
-
-pub(crate) fn client_refused(error: impl Display) -> String {
-    format!("no client can connect for a moment: {error}")
-}
-
-pub(crate) fn open_to_all(address: impl Display) -> String {
-    format!("anyone who reaches {address} can read and write this drive without a password")
-}
-
-pub(crate) fn state_lost(error: impl Display) -> String {
-    format!("{error}; without that file the drive starts in a fresh state, with its data")
-}
-
-pub(crate) fn export_description(model: Option<&str>, target: &str) -> String {
-    format!("{}, simulated ({target})", model.unwrap_or("a simulated drive"))
-}
 
 /// How to use the served drive.
 pub(crate) fn invitation(description: &str, capacity: u64, sector: u32, speed: f64, uri: &str) -> String {
@@ -121,10 +103,6 @@ pub(crate) fn invitation(description: &str, capacity: u64, sector: u32, speed: f
 pub(crate) fn status(clients: usize, ios_per_s: f64, read: f64, written: f64, delay: &Lag) -> String {
     let clients = if clients == 1 { "1 client".to_owned() } else { format!("{clients} clients") };
     format!("{clients}; {}, {} read, {} written; {}", Iops(ios_per_s), Rate(read), Rate(written), lag(delay))
-}
-
-pub(crate) fn with_counters(line: &str, counters: &FlashCounters, trimmed: u64) -> String {
-    format!("{line}; drive: {}", flash_counters(counters, trimmed))
 }
 
 /// Mean lateness of replies, in nanoseconds, from which it is mentioned: the simulation is slower than the
@@ -178,15 +156,6 @@ pub(crate) fn summary(
     lines.into_iter().map(|line| line + "\n").collect()
 }
 
-fn lag(lag: &Lag) -> String {
-    format!(
-        "replies late by {}, p99 {}, max {}",
-        Latency(lag.mean_ns),
-        Latency(lag.p99_ns as f64),
-        Latency(lag.max_ns as f64)
-    )
-}
-
 fn flash_counters(counters: &FlashCounters, trimmed: u64) -> String {
     let host = Size(counters.host_bytes_written);
     if !counters.has_flash() {
@@ -206,37 +175,27 @@ fn flash_counters(counters: &FlashCounters, trimmed: u64) -> String {
 
 // ---- the file of --store ----
 
-pub(crate) fn store_with_question_mark(path: impl Display) -> String {
-    format!("{path} has a ? in its name, which begins the settings of sim: targets; give another name")
-}
-
-pub(crate) fn could_not_make(path: impl Display) -> String {
-    format!("could not make {path}")
-}
-
-pub(crate) fn could_not_open(path: impl Display) -> String {
-    format!("could not open {path}")
-}
-
-pub(crate) fn store_without_label(path: impl Display, label: &Path, error: impl Display) -> String {
-    format!(
-        "{path} was not made by likenew sim serve (no {}: {error}); nothing was changed; give the name of a new file",
-        label.display()
-    )
-}
-
-pub(crate) fn bad_label(label: &Path, error: impl Display) -> String {
-    format!("{} was not made by likenew sim serve ({error}); nothing was changed", label.display())
-}
-
-pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, asked: &str) -> String {
-    format!(
-        "{path} holds the data of {holds}, and this is {asked}; serve that one, or give the name of a new file"
-    )
-}
-
-pub(crate) fn served_already(path: &Path) -> String {
-    format!("{} is served already; end that server first", path.display())
+likenew_core::sentences! {
+    pub(crate) fn store_with_question_mark(path: impl Display) =
+        "{path} has a ? in its name, which begins the settings of sim: targets; give another name";
+    pub(crate) fn could_not_make(path: impl Display) = "could not make {path}";
+    pub(crate) fn could_not_open(path: impl Display) = "could not open {path}";
+    pub(crate) fn store_without_label(path: impl Display, label: &Path, error: impl Display) =
+        "{path} was not made by likenew sim serve (no {}: {error}); nothing was changed; give the name of a \
+         new file", label.display();
+    pub(crate) fn bad_label(label: &Path, error: impl Display) =
+        "{} was not made by likenew sim serve ({error}); nothing was changed", label.display();
+    pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, asked: &str) =
+        "{path} holds the data of {holds}, and this is {asked}; serve that one, or give the name of a new \
+         file";
+    pub(crate) fn served_already(path: &Path) = "{} is served already; end that server first", path.display();
+    pub(crate) fn state_not_saved(path: &Path) =
+        "could not save the drive's state to {}; its data is kept", path.display();
+    pub(crate) fn file_exists(path: &Path) =
+        "{} exists; give another --output, or --replace to overwrite it", path.display();
+    fn worst_test(test: &TestPrediction) = "{} by {}", test.name, Share(test.error());
+    pub(crate) fn file(path: &Path, base: &str) =
+        "Written to {}; everything else is as in {base}.", path.display();
 }
 
 pub(crate) fn unclean_end(path: &Path, has_snapshot: bool) -> String {
@@ -244,19 +203,11 @@ pub(crate) fn unclean_end(path: &Path, has_snapshot: bool) -> String {
     format!("the last server of {} was killed: data is complete, the drive's state {state}", path.display())
 }
 
-pub(crate) fn state_not_saved(path: &Path) -> String {
-    format!("could not save the drive's state to {}; its data is kept", path.display())
-}
-
 pub(crate) const CHOOSING_BASE: &str = "choose a drive to begin with";
 pub(crate) const FITTING: &str = "fit the drive";
 pub(crate) const STOPPED: &str = "Stopped; no file was written.";
 pub(crate) const NO_BASE: &str = "no drive of the catalog can run what these runs did; name one with --like";
 pub(crate) const HEAD: [&str; 4] = ["parameter", "value", "90% range", "before"];
-
-pub(crate) fn file_exists(path: &Path) -> String {
-    format!("{} exists; give another --output, or --replace to overwrite it", path.display())
-}
 
 pub(crate) fn other_drive(first: &MeasuredRun, other: &MeasuredRun) -> String {
     let model = |run: &MeasuredRun| run.evidence.identity.model.clone().unwrap_or_default();
@@ -326,10 +277,6 @@ fn fitted_answer(prediction: &Prediction) -> String {
     )
 }
 
-fn worst_test(test: &TestPrediction) -> String {
-    format!("{} by {}", test.name, Share(test.error()))
-}
-
 pub(crate) fn row(estimate: &Estimate) -> [String; 4] {
     let text = |value: f64| estimate.unit.text(value);
     let roughly = if estimate.standing == Standing::Rough { "about " } else { "" };
@@ -372,10 +319,6 @@ pub(crate) fn undetermined(estimates: &[&Estimate]) -> Option<String> {
 fn names(estimates: &[&Estimate]) -> Option<String> {
     let names: Vec<&str> = estimates.iter().map(|estimate| estimate.name).collect();
     (!names.is_empty()).then(|| names.join(", "))
-}
-
-pub(crate) fn file(path: &Path, base: &str) -> String {
-    format!("Written to {}; everything else is as in {base}.", path.display())
 }
 
 pub(crate) fn try_it(path: &Path, state: &str) -> String {

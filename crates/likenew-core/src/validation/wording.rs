@@ -2,31 +2,21 @@
 
 use crate::units::{Nanos, amount};
 
-pub(super) fn too_late(name: &str, at: Nanos) -> String {
-    format!("{name} is {} ns, and no clock reads more than 70 years", at.0)
-}
-
-pub(super) fn too_many(name: &str, count: u64, most: u64) -> String {
-    format!("{name} is {count}, and can be at most {most}")
-}
-
-pub(super) fn not_in_order(names: &str) -> String {
-    format!("{names} are not in the order of time")
-}
-
-pub(super) fn impossible_block(bytes: u32, most: u32) -> String {
-    format!("a block of {bytes} bytes is not between 1 byte and {}", amount(most.into()))
-}
-
-pub(super) fn impossible_boundary(bytes: u64) -> String {
-    format!("a boundary of {bytes} bytes is not between 1 byte and 1 EiB")
+crate::sentences! {
+    pub(super) fn too_late(name: &str, at: Nanos) =
+        "{name} is {} ns, and no clock reads more than 70 years", at.0;
+    pub(super) fn too_many(name: &str, count: u64, most: u64) =
+        "{name} is {count}, and can be at most {most}";
+    pub(super) fn not_in_order(names: &str) = "{names} are not in the order of time";
+    pub(super) fn impossible_block(bytes: u32, most: u32) =
+        "a block of {bytes} bytes is not between 1 byte and {}", amount(most.into());
+    pub(super) fn impossible_boundary(bytes: u64) =
+        "a boundary of {bytes} bytes is not between 1 byte and 1 EiB";
+    pub(super) fn unknown_stream(stream: u16, streams: usize) =
+        "a tally is of stream {stream}, and the workload has {streams}";
 }
 
 pub(super) const NO_WIDTH: &str = "a window has no width";
-
-pub(super) fn unknown_stream(stream: u16, streams: usize) -> String {
-    format!("a tally is of stream {stream}, and the workload has {streams}")
-}
 
 // What is counted or timed: the subjects of the sentences above
 

@@ -212,12 +212,9 @@ pub(super) fn error(share: f64) -> String {
     }
 }
 
-fn model_id(curve: Curve) -> String {
-    format!("{}_model", curve_id(curve))
-}
-
-fn model_question(curve: Curve) -> String {
-    format!("{} model", subject(curve))
+likenew_core::sentences! {
+    fn model_id(curve: Curve) = "{}_model", curve_id(curve);
+    fn model_question(curve: Curve) = "{} model", subject(curve);
 }
 
 fn with_prediction(answer: Answer, prediction: &Prediction) -> Answer {
@@ -500,47 +497,32 @@ fn short_model(form: Form) -> &'static str {
 
 // Errors of settings and of plans that do not fit.
 
-pub(super) fn other_operations() -> String {
-    "op: only reads and writes can be modeled; give read, write or both".into()
-}
-
-pub(super) fn depths_out_of_range(count: usize, deepest: u32) -> String {
-    format!("depth: give at most {count} depths between 1 and {deepest}")
+likenew_core::sentences! {
+    pub(super) fn other_operations() = "op: only reads and writes can be modeled; give read, write or both";
+    pub(super) fn depths_out_of_range(count: usize, deepest: u32) =
+        "depth: give at most {count} depths between 1 and {deepest}";
+    pub(super) fn too_few_bytes(least: u64) = "bytes: give at least {}", exact_size(least);
+    pub(super) fn time_out_of_range(setting: &str, time: Nanos) =
+        "{setting}: {time} is not between 10ms and 24h";
+    pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) =
+        "span: {} is not a multiple of {} between 1MiB and the drive's {}; {}",
+        exact_size(span), exact_size(block), exact_size(capacity),
+        use_nearest_multiple(span, block, 1 << 20..=capacity);
 }
 
 pub(super) fn longest_out_of_range(bytes: u64) -> String {
     not_a_power_of_two("longest", bytes, 1 << 20, 1 << 40)
 }
 
-pub(super) fn too_few_bytes(least: u64) -> String {
-    format!("bytes: give at least {}", exact_size(least))
-}
-
-pub(super) fn time_out_of_range(setting: &str, time: Nanos) -> String {
-    format!("{setting}: {time} is not between 10ms and 24h")
-}
-
-pub(super) fn span_out_of_range(span: u64, block: u64, capacity: u64) -> String {
-    format!(
-        "span: {} is not a multiple of {} between 1MiB and the drive's {}; {}",
-        exact_size(span),
-        exact_size(block),
-        exact_size(capacity),
-        use_nearest_multiple(span, block, 1 << 20..=capacity)
-    )
-}
-
 // Titles and legends of charts.
 
-pub(super) fn by_length_title(op: Op) -> String {
-    format!("{} speed by request size, measured and fitted", capitalize(op.name()))
+likenew_core::sentences! {
+    pub(super) fn by_length_title(op: Op) =
+        "{} speed by request size, measured and fitted", capitalize(op.name());
+    pub(super) fn residuals_title(op: Op) = "Error of fitted {op} speeds, by request size";
 }
 
 pub(super) const RESIDUALS_AXIS: &str = "measured against fitted speed";
-
-pub(super) fn residuals_title(op: Op) -> String {
-    format!("Error of fitted {op} speeds, by request size")
-}
 
 pub(super) const DEPTHS_TITLE: &str = "Requests a second by queue depth, measured and fitted";
 pub(super) const ZONES_TITLE: &str = "Rate by address";

@@ -433,7 +433,7 @@ pub(super) fn in_noise(mut property: Property) -> Property {
     if property.state == State::Undecided {
         property.reason = property.reason.how(wording::UNSTEADY).decided_by(Remedy::Quiet);
     }
-    property.caveat(wording::measured_in_noise())
+    property.caveat(wording::MEASURED_IN_NOISE)
 }
 
 /// Charts by name.

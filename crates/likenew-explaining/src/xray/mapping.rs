@@ -405,7 +405,7 @@ fn infer_property(times: &Times, is_full: bool) -> Property {
         let reason = wording::nothing_merged(sequential, Latency(times.first), random);
         let confidence = if is_full { 0.97 } else { 0.85 };
         let page = Property::word(Key::Mapping, "page", confidence, reason);
-        return if is_full { page } else { page.caveat(wording::not_full_before()) };
+        return if is_full { page } else { page.caveat(wording::NOT_FULL_BEFORE) };
     }
     let Some(narrow) = times.narrow else {
         return Property::undecided(Key::Mapping, wording::unlocated_merges(sequential, random));

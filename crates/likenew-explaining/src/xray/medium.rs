@@ -103,14 +103,14 @@ fn flash(typical_ns: f64, context: &Context<'_>) -> Property {
     let property = Property::word(Key::Medium, "flash", confidence(context, 0.98), reason);
     match context.evidence.identity.kind {
         TargetKind::Folder => property,
-        _ => property.caveat(wording::perhaps_empty()),
+        _ => property.caveat(wording::PERHAPS_EMPTY),
     }
 }
 
 fn disk(seeks: &Reason, pieces: Option<&Pieces>) -> Property {
     let seeks = seeks.clone();
     match pieces {
-        None => Property::word(Key::Medium, "disk", 0.85, seeks).caveat(wording::shingles_untested()),
+        None => Property::word(Key::Medium, "disk", 0.85, seeks).caveat(wording::SHINGLES_UNTESTED),
         Some(pieces) if pieces.has_moved() => {
             Property::word(Key::Medium, "shingled_disk", 0.99, pieces.reason(seeks, wording::moved_blocks))
         }

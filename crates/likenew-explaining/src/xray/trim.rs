@@ -124,7 +124,7 @@ fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)])
     match stages.last() {
         Some((rested, compared)) if compared.is_same(SAME) && *rested >= RESTS_S.iter().sum() => {
             let reason = wording::trim_ignored(Latency(compared.first), Latency(compared.second), *rested);
-            Property::word(Key::Trim, "ignored", 0.98, reason).caveat(wording::trim_ignored_caveat())
+            Property::word(Key::Trim, "ignored", 0.98, reason).caveat(wording::TRIM_IGNORED_CAVEAT)
         }
         _ => Property::undecided(Key::Trim, wording::trim_unclear()),
     }

@@ -9,6 +9,17 @@ use likenew_procedure_support::wording::capitalize;
 
 use super::property::{Key, Property, Reason, Remedy, State};
 
+/// Reasons, each a function from its typed parts: the table's words, the sentence as in [`likenew_core::sentences`], and what would
+/// decide the property.
+macro_rules! reasons {
+    ($($(#[$doc:meta])* pub(super) fn $name:ident($($part:ident: $type:ty),*) =
+        $how:expr, $text:literal $(, $value:expr)* $(=> $remedy:ident)?;)*) => {
+        $($(#[$doc])* pub(super) fn $name($($part: $type),*) -> Reason {
+            Reason::new($how, format!($text $(, $value)*))$(.decided_by(Remedy::$remedy))?
+        })*
+    };
+}
+
 // What it is for, and what it writes
 
 pub(super) const QUESTION: &str =
@@ -22,93 +33,53 @@ pub(super) const NEEDS_FILL: &str = "needs the drive filled";
 /// The table's words for a drive whose latencies vary for other reasons.
 pub(super) const UNSTEADY: &str = "drive was not steady";
 
-pub(super) fn read_only() -> Reason {
-    Reason::new("needs to write", "This target may only be read.").decided_by(Remedy::Consent)
+reasons! {
+    pub(super) fn read_only() = "needs to write", "This target may only be read." => Consent;
+    pub(super) fn too_few_writes(needed: u64, remaining: u64) = "needs more writes",
+        "This test writes {}, and only {} may still be written.", Size(needed), Size(remaining) => MoreWrites;
+    pub(super) fn part_of_drive() = "needs the whole drive",
+        "This test needs all addresses of the drive, not a part of them." => WholeDrive;
+    pub(super) fn no_drive() = "needs a whole drive",
+        "This test empties and fills a whole drive, so a folder or a file cannot show it.";
+    pub(super) fn fill_missing() = NEEDS_FILL, "The whole drive was not filled in this run." => OtherTests;
+    pub(super) fn block_map_not_filled() = "skipped: block map",
+        "Not filled, because a block-mapped drive shows the rest without.";
+    pub(super) fn fill_unfinished() = "fill did not finish",
+        "The sequential fill of the drive did not come to its end.";
+    pub(super) fn fill_too_long() = "skipped: simulated fill",
+        "Skipped, because a full fill of this simulated drive takes minutes.";
+    pub(super) fn short_files() = "files too short", "The files in this folder are too short for this test.";
+    pub(super) fn medium_unknown() = "medium unknown",
+        "Only flash can be tested for this, and the medium is unknown." => OtherTests;
+    pub(super) fn only_flash() = "only flash has one", "Only flash drives have this.";
+    pub(super) fn other_mapping() = "only in page maps", "Only a page-mapped drive shows this.";
+    pub(super) fn shared_drive() = "others used the drive",
+        "Other programs used the drive during the test, and their writes count here, too." => Quiet;
+    pub(super) fn not_tested() = "not tested", "No test of this run says anything about it.";
+    pub(super) fn failed_io(error: &MeasurementError) = "I/O failed", "The test failed: {error}.";
 }
 
-pub(super) fn too_few_writes(needed: u64, remaining: u64) -> Reason {
-    let sentence =
-        format!("This test writes {}, and only {} may still be written.", Size(needed), Size(remaining));
-    Reason::new("needs more writes", sentence).decided_by(Remedy::MoreWrites)
-}
-
-pub(super) fn part_of_drive() -> Reason {
-    Reason::new("needs the whole drive", "This test needs all addresses of the drive, not a part of them.")
-        .decided_by(Remedy::WholeDrive)
-}
-
-pub(super) fn no_drive() -> Reason {
-    let sentence = "This test empties and fills a whole drive, so a folder or a file cannot show it.";
-    Reason::new("needs a whole drive", sentence)
-}
-
-pub(super) fn fill_missing() -> Reason {
-    Reason::new(NEEDS_FILL, "The whole drive was not filled in this run.").decided_by(Remedy::OtherTests)
-}
-
-pub(super) fn block_map_not_filled() -> Reason {
-    Reason::new("skipped: block map", "Not filled, because a block-mapped drive shows the rest without.")
-}
-
-pub(super) fn fill_unfinished() -> Reason {
-    Reason::new("fill did not finish", "The sequential fill of the drive did not come to its end.")
-}
-
-pub(super) fn fill_too_long() -> Reason {
-    Reason::new(
-        "skipped: simulated fill",
-        "Skipped, because a full fill of this simulated drive takes minutes.",
-    )
-}
-
-pub(super) fn short_files() -> Reason {
-    Reason::new("files too short", "The files in this folder are too short for this test.")
-}
-
-pub(super) fn medium_unknown() -> Reason {
-    Reason::new("medium unknown", "Only flash can be tested for this, and the medium is unknown.")
-        .decided_by(Remedy::OtherTests)
-}
-
-pub(super) fn only_flash() -> Reason {
-    Reason::new("only flash has one", "Only flash drives have this.")
-}
-
-pub(super) fn other_mapping() -> Reason {
-    Reason::new("only in page maps", "Only a page-mapped drive shows this.")
-}
-
-pub(super) fn shared_drive() -> Reason {
-    let sentence = "Other programs used the drive during the test, and their writes count here, too.";
-    Reason::new("others used the drive", sentence).decided_by(Remedy::Quiet)
-}
-
-pub(super) fn not_tested() -> Reason {
-    Reason::new("not tested", "No test of this run says anything about it.")
-}
-
-pub(super) fn failed_io(error: &MeasurementError) -> Reason {
-    Reason::new("I/O failed", format!("The test failed: {error}."))
-}
-
-pub(super) fn measured_in_noise() -> &'static str {
-    "The drive was in use or not steady during this test."
-}
+pub(super) const MEASURED_IN_NOISE: &str = "The drive was in use or not steady during this test.";
 
 // Medium.
 
-pub(super) fn lies_in_memory() -> Reason {
-    Reason::new("the system says so", "Its bytes lie in memory; there is no drive below.")
+reasons! {
+    pub(super) fn lies_in_memory() = "the system says so",
+        "Its bytes lie in memory; there is no drive below.";
+    pub(super) fn equal_reads(median: Latency) = "reads equally fast",
+        "The median random read takes {median}, independent of seek distance.";
+    pub(super) fn rate_limited_reads(back_to_back: Latency, spaced: Latency) = "reads wait for a limit",
+        "Reads of one address take {back_to_back} back to back and {spaced} when spaced apart: they wait \
+         for a rate limit, not for a medium.";
 }
 
-pub(super) fn equal_reads(median: Latency) -> Reason {
-    let sentence = format!("The median random read takes {median}, independent of seek distance.");
-    Reason::new("reads equally fast", sentence)
-}
-
-/// The spread of reads that are not equally fast.
-fn read_spread(median: Latency, spread: Latency) -> String {
-    format!("The median random read takes {median}; 80% of reads lie within {spread} of each other.")
+likenew_core::sentences! {
+    /// The spread of reads that are not equally fast.
+    fn read_spread(median: Latency, spread: Latency) =
+        "The median random read takes {median}; 80% of reads lie within {spread} of each other.";
+    fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) =
+        "Reading 8 MiB sequentially took {before}, and {after} after {blocks} of its blocks were \
+         overwritten.";
 }
 
 pub(super) fn longer_seeks(median: Latency, spread: Latency, correlation: f64) -> Reason {
@@ -127,21 +98,6 @@ pub(super) fn network_reads(median: Latency, spread: Latency, log_deviation: f64
     ))
 }
 
-pub(super) fn rate_limited_reads(back_to_back: Latency, spaced: Latency) -> Reason {
-    Reason::new(
-        "reads wait for a limit",
-        format!(
-            "Reads of one address take {back_to_back} back to back and {spaced} when spaced apart: they wait for a rate limit, not for a medium."
-        ),
-    )
-}
-
-fn rewritten_blocks(before: Latency, after: Latency, blocks: u64) -> String {
-    format!(
-        "Reading 8 MiB sequentially took {before}, and {after} after {blocks} of its blocks were overwritten."
-    )
-}
-
 pub(super) fn moved_blocks(disk: Reason, before: Latency, after: Latency, blocks: u64) -> Reason {
     disk.how("overwritten blocks moved").and(rewritten_blocks(before, after, blocks))
 }
@@ -154,130 +110,69 @@ pub(super) fn unclear_blocks(disk: Reason, before: Latency, after: Latency, bloc
     disk.how("hard disk, SMR unclear").and(rewritten_blocks(before, after, blocks)).decided_by(Remedy::Quiet)
 }
 
-pub(super) fn shingles_untested() -> &'static str {
-    "Whether it is shingled (SMR) shows only after some blocks are overwritten."
-}
+pub(super) const SHINGLES_UNTESTED: &str =
+    "Whether it is shingled (SMR) shows only after some blocks are overwritten.";
 
 // Burst credits.
 
-pub(super) fn long_reads_needed() -> Reason {
-    Reason::new("needs 45 min of reads", "Burst credits show only after up to 45 minutes of reads.")
-        .decided_by(Remedy::LongReads)
-}
-
-pub(super) fn empty_bucket(level: Iops) -> Reason {
-    let sentence = format!(
-        "Reads ran at {level} from the start and faster after idle time: there are burst credits, and none were left."
-    );
-    Reason::new("no credits at the start", sentence).decided_by(Remedy::Rest)
-}
-
-pub(super) fn unsteady_bucket(highest: Iops, level: Iops) -> Reason {
-    Reason::new(UNSTEADY, format!("Reads fell from {highest} to {level}, but the drive was not steady."))
-        .decided_by(Remedy::Quiet)
-}
-
-pub(super) fn earned_credits(credits: f64, level: Iops) -> Reason {
-    Reason::new("no credits at the start", format!(
-        "{} reads ran above the {level} baseline, as many as the idle time had earned; full credits may be more.",
-        Number(credits.round())
-    ))
-    .decided_by(Remedy::Rest)
-}
-
-pub(super) fn spent_credits(highest: Iops, credits: f64, level: Iops) -> Reason {
-    Reason::new(
-        "reads until the rate fell",
-        format!("Reads ran at {highest} for {} I/Os beyond the {level} baseline.", Number(credits.round())),
-    )
-}
-
-pub(super) fn unsettled_rate(highest: Iops, elapsed: Nanos) -> Reason {
-    Reason::new(
-        "read rate did not settle",
-        format!("Reads at up to {highest} had not settled after {elapsed}."),
-    )
-}
-
-pub(super) fn steady_rate(reads: u64, elapsed: Nanos, rate: Iops) -> Reason {
-    Reason::new(
-        "read rate never fell",
-        format!("{} reads in {elapsed} ran at {rate} from first to last.", Number(reads as f64)),
-    )
+reasons! {
+    pub(super) fn long_reads_needed() = "needs 45 min of reads",
+        "Burst credits show only after up to 45 minutes of reads." => LongReads;
+    pub(super) fn empty_bucket(level: Iops) = "no credits at the start",
+        "Reads ran at {level} from the start and faster after idle time: there are burst credits, and none \
+         were left." => Rest;
+    pub(super) fn unsteady_bucket(highest: Iops, level: Iops) = UNSTEADY,
+        "Reads fell from {highest} to {level}, but the drive was not steady." => Quiet;
+    pub(super) fn earned_credits(credits: f64, level: Iops) = "no credits at the start",
+        "{} reads ran above the {level} baseline, as many as the idle time had earned; full credits may be \
+         more.", Number(credits.round()) => Rest;
+    pub(super) fn spent_credits(highest: Iops, credits: f64, level: Iops) = "reads until the rate fell",
+        "Reads ran at {highest} for {} I/Os beyond the {level} baseline.", Number(credits.round());
+    pub(super) fn unsettled_rate(highest: Iops, elapsed: Nanos) = "read rate did not settle",
+        "Reads at up to {highest} had not settled after {elapsed}.";
+    pub(super) fn steady_rate(reads: u64, elapsed: Nanos, rate: Iops) = "read rate never fell",
+        "{} reads in {elapsed} ran at {rate} from first to last.", Number(reads as f64);
 }
 
 // Mapping cache.
 
-pub(super) fn equal_windows() -> Reason {
-    Reason::new("addresses equally fast", "Random reads over all addresses are as fast as over a few.")
+reasons! {
+    pub(super) fn equal_windows() = "addresses equally fast",
+        "Random reads over all addresses are as fast as over a few.";
+    pub(super) fn unordered_windows() = "no pattern in latency",
+        "Reads over more addresses differ, but do not get slower the more addresses they cover.";
+    pub(super) fn slower_windows(few: Latency, rise: Latency, covered: f64) = "more addresses are slower",
+        "Reads over few addresses take {few} and over many up to {rise} longer, which fits a cache that \
+         covers {}.", Size(covered as u64);
+    pub(super) fn fast_start() = "first addresses faster",
+        "The first addresses stay faster even among reads of all addresses, so the cache size is unknown.";
 }
 
 pub(super) fn unsteady_windows() -> Reason {
     equal_windows().how(UNSTEADY).decided_by(Remedy::Quiet)
 }
 
-pub(super) fn unordered_windows() -> Reason {
-    let sentence = "Reads over more addresses differ, but do not get slower the more addresses they cover.";
-    Reason::new("no pattern in latency", sentence)
-}
-
-pub(super) fn slower_windows(few: Latency, rise: Latency, covered: f64) -> Reason {
-    Reason::new(
-        "more addresses are slower",
-        format!(
-            "Reads over few addresses take {few} and over many up to {rise} longer, which fits a cache that covers {}.",
-            Size(covered as u64)
-        ),
-    )
-}
-
 pub(super) fn poor_fit(windows: Reason) -> Reason {
     windows.how("the fit is too poor").and("The fit is too poor to name a size.")
 }
 
-pub(super) fn fast_start() -> Reason {
-    let sentence =
-        "The first addresses stay faster even among reads of all addresses, so the cache size is unknown.";
-    Reason::new("first addresses faster", sentence)
-}
-
 // Parallelism.
 
-pub(super) fn no_collisions() -> Reason {
-    Reason::new("reads never collide", "Reads never collide with a reader pinned to one page.")
-}
-
-pub(super) fn collisions_everywhere() -> Reason {
-    Reason::new(
-        "one command at a time",
-        "Reads collide with a pinned reader at every address: link or firmware take one command at a time, or there is one die.",
-    )
-}
-
-pub(super) fn single_die(faster: Factor) -> Reason {
-    Reason::new(
-        "all reads collide",
-        format!(
-            "Reads collide with a pinned reader at every address, and reads of trimmed addresses run {faster} as fast: flash holds them up, not the link."
-        ),
-    )
-}
-
-pub(super) fn irregular_collisions(share: Share) -> Reason {
-    let sentence =
-        format!("Reads collide with a pinned reader at {share} of addresses, without a clear period.");
-    Reason::new("collisions: no period", sentence)
-}
-
-pub(super) fn collisions(share: Share) -> Reason {
-    Reason::new("two readers collide", format!("Reads collide with a pinned reader at {share} of addresses."))
-}
-
-pub(super) fn collisions_when_full(share: Share) -> Reason {
-    Reason::new(
-        "two readers collide",
-        format!("On the full drive, reads collide with a pinned reader at {share} of addresses."),
-    )
+reasons! {
+    pub(super) fn no_collisions() = "reads never collide",
+        "Reads never collide with a reader pinned to one page.";
+    pub(super) fn collisions_everywhere() = "one command at a time",
+        "Reads collide with a pinned reader at every address: link or firmware take one command at a time, \
+         or there is one die.";
+    pub(super) fn single_die(faster: Factor) = "all reads collide",
+        "Reads collide with a pinned reader at every address, and reads of trimmed addresses run {faster} \
+         as fast: flash holds them up, not the link.";
+    pub(super) fn irregular_collisions(share: Share) = "collisions: no period",
+        "Reads collide with a pinned reader at {share} of addresses, without a clear period.";
+    pub(super) fn collisions(share: Share) = "two readers collide",
+        "Reads collide with a pinned reader at {share} of addresses.";
+    pub(super) fn collisions_when_full(share: Share) = "two readers collide",
+        "On the full drive, reads collide with a pinned reader at {share} of addresses.";
 }
 
 pub(super) fn depth_gain(reason: Reason, gain: Factor) -> Reason {
@@ -323,158 +218,76 @@ pub(super) fn write_pairs(reason: Reason, pairs: usize, median: Share) -> Reason
 
 // Mapping unit.
 
-pub(super) fn aligned_alike() -> Reason {
-    Reason::new(
-        "alignment does not show",
-        "Aligned and unaligned writes take equally long: flushes end in the buffer, or nothing is read before a write.",
-    )
-}
-
-pub(super) fn lengths_alike() -> Reason {
-    Reason::new(
-        "write size does not show",
-        "Neither alignment nor length of synced writes matters: flushes end in the buffer, or nothing is read before a write.",
-    )
-}
-
-pub(super) fn unaligned_slower(length: u64, slower: Share) -> Reason {
-    Reason::new(
-        "unaligned writes slower",
-        format!(
-            "Unaligned writes of {} are {slower} slower than aligned ones; longer writes are not.",
-            Size(length)
-        ),
-    )
-}
-
-pub(super) fn longer_untested(length: u64, slower: Share) -> Reason {
-    Reason::new(
-        "longer writes not tested",
-        format!(
-            "Unaligned writes of {} are {slower} slower than aligned ones; longer writes were not tested.",
-            Size(length)
-        ),
-    )
-}
-
-pub(super) fn shorter_rewritten(short: u64, short_time: Latency, long: u64, long_time: Latency) -> Reason {
-    Reason::new(
+reasons! {
+    pub(super) fn aligned_alike() = "alignment does not show",
+        "Aligned and unaligned writes take equally long: flushes end in the buffer, or nothing is read \
+         before a write.";
+    pub(super) fn lengths_alike() = "write size does not show",
+        "Neither alignment nor length of synced writes matters: flushes end in the buffer, or nothing is \
+         read before a write.";
+    pub(super) fn unaligned_slower(length: u64, slower: Share) = "unaligned writes slower",
+        "Unaligned writes of {} are {slower} slower than aligned ones; longer writes are not.", Size(length);
+    pub(super) fn longer_untested(length: u64, slower: Share) = "longer writes not tested",
+        "Unaligned writes of {} are {slower} slower than aligned ones; longer writes were not tested.",
+        Size(length);
+    pub(super) fn shorter_rewritten(short: u64, short_time: Latency, long: u64, long_time: Latency) =
         "shorter writes slower",
-        format!(
-            "Sequential synced writes of {} take {short_time} each and of {} only {long_time}, as these continue where the last ended.",
-            Size(short),
-            Size(long)
-        ),
-    )
+        "Sequential synced writes of {} take {short_time} each and of {} only {long_time}, as these \
+         continue where the last ended.", Size(short), Size(long);
 }
 
 // TRIM.
 
-pub(super) fn trim_unsupported() -> Reason {
-    Reason::new("not announced", "The drive, or a layer above it, does not announce TRIM.")
-}
-
-pub(super) fn trim_of_volume() -> Reason {
-    let sentence = "The read latency of a virtual disk does not depend on what is stored.";
-    Reason::new("hidden from latency", sentence)
-}
-
-pub(super) fn trim_of_disk() -> Reason {
-    Reason::new("hidden from latency", "A hard disk takes equally long to read trimmed and other addresses.")
-}
-
-pub(super) fn trim_of_folder() -> Reason {
-    let sentence = "In a folder the file system answers for deleted data; only a whole drive shows this.";
-    Reason::new("needs a whole drive", sentence)
-}
-
-pub(super) fn unequal_before_trim(one: Latency, other: Latency) -> Reason {
-    let sentence =
-        format!("Two areas written alike took {one} and {other} to read before either of them was trimmed.");
-    Reason::new("equal areas read apart", sentence).decided_by(Remedy::Quiet)
-}
-
-pub(super) fn trimmed_at_once(trimmed: Latency, kept: Latency) -> Reason {
-    let sentence =
-        format!("Right after the TRIM, trimmed addresses are read in {trimmed} and kept ones in {kept}.");
-    Reason::new("trimmed reads are faster", sentence)
-}
-
-pub(super) fn trimmed_when_idle(trimmed: Latency, kept: Latency, seconds: u64) -> Reason {
-    Reason::new(
+reasons! {
+    pub(super) fn trim_unsupported() = "not announced",
+        "The drive, or a layer above it, does not announce TRIM.";
+    pub(super) fn trim_of_volume() = "hidden from latency",
+        "The read latency of a virtual disk does not depend on what is stored.";
+    pub(super) fn trim_of_disk() = "hidden from latency",
+        "A hard disk takes equally long to read trimmed and other addresses.";
+    pub(super) fn trim_of_folder() = "needs a whole drive",
+        "In a folder the file system answers for deleted data; only a whole drive shows this.";
+    pub(super) fn unequal_before_trim(one: Latency, other: Latency) = "equal areas read apart",
+        "Two areas written alike took {one} and {other} to read before either of them was trimmed." => Quiet;
+    pub(super) fn trimmed_at_once(trimmed: Latency, kept: Latency) = "trimmed reads are faster",
+        "Right after the TRIM, trimmed addresses are read in {trimmed} and kept ones in {kept}.";
+    pub(super) fn trimmed_when_idle(trimmed: Latency, kept: Latency, seconds: u64) =
         "trimmed reads are faster",
-        format!(
-            "After {seconds} s of idle time, and not before, trimmed addresses are read in {trimmed} and kept ones in {kept}."
-        ),
-    )
-}
-
-pub(super) fn trim_ignored(trimmed: Latency, kept: Latency, seconds: u64) -> Reason {
-    Reason::new(
-        "trimmed reads no faster",
-        format!(
-            "Even after {seconds} s of idle time, trimmed addresses are read in {trimmed} and kept ones in {kept}."
-        ),
-    )
+        "After {seconds} s of idle time, and not before, trimmed addresses are read in {trimmed} and kept \
+         ones in {kept}.";
+    pub(super) fn trim_ignored(trimmed: Latency, kept: Latency, seconds: u64) = "trimmed reads no faster",
+        "Even after {seconds} s of idle time, trimmed addresses are read in {trimmed} and kept ones in \
+         {kept}.";
+    pub(super) fn trim_unclear() = "too close to call",
+        "Trimmed and kept addresses take about equally long to read." => Quiet;
 }
 
 /// Of a drive whose addresses may never have been written.
-pub(super) fn perhaps_empty() -> &'static str {
-    "Never-written addresses may be answered without reading flash, so an empty drive looks faster."
-}
+pub(super) const PERHAPS_EMPTY: &str =
+    "Never-written addresses may be answered without reading flash, so an empty drive looks faster.";
 
-pub(super) fn trim_ignored_caveat() -> &'static str {
-    "A drive that reads its flash even for trimmed addresses would look the same."
-}
-
-pub(super) fn trim_unclear() -> Reason {
-    Reason::new("too close to call", "Trimmed and kept addresses take about equally long to read.")
-        .decided_by(Remedy::Quiet)
-}
+pub(super) const TRIM_IGNORED_CAVEAT: &str =
+    "A drive that reads its flash even for trimmed addresses would look the same.";
 
 // SLC cache.
 
-pub(super) fn could_not_be_emptied() -> Reason {
-    Reason::new(
-        "could not be emptied",
-        "The drive was not empty and could not be emptied, so garbage collection may be what slows writes down.",
-    )
-}
-
-pub(super) fn filled_evenly(rate: Rate) -> Reason {
-    Reason::new(
-        "filled at one speed",
-        format!("The empty drive filled at {rate} throughout, without a write cliff."),
-    )
-}
-
-pub(super) fn write_cliff(bytes: f64, before: Rate, after: Rate) -> Reason {
-    Reason::new(
-        "write cliff of first fill",
-        format!(
-            "The empty drive took {} at {before} and everything after that at {after}.",
-            Size(bytes as u64)
-        ),
-    )
+reasons! {
+    pub(super) fn could_not_be_emptied() = "could not be emptied",
+        "The drive was not empty and could not be emptied, so garbage collection may be what slows writes \
+         down.";
+    pub(super) fn filled_evenly(rate: Rate) = "filled at one speed",
+        "The empty drive filled at {rate} throughout, without a write cliff.";
+    pub(super) fn write_cliff(bytes: f64, before: Rate, after: Rate) = "write cliff of first fill",
+        "The empty drive took {} at {before} and everything after that at {after}.", Size(bytes as u64);
+    pub(super) fn speed_after_cliff(bytes: f64) = "speed after the cliff",
+        "The fill continued at this speed after {}.", Size(bytes as u64);
+    pub(super) fn cache_size_unknown() = "SLC cache size unknown", "The size of the SLC cache is unknown.";
+    pub(super) fn no_room_to_recover() = "no space left to test",
+        "No space was left for bursts after idle times.";
 }
 
 pub(super) fn vague_cliff(cliff: Reason) -> Reason {
     cliff.how("write cliff too gradual").and("The cliff is too gradual to name a size.")
-}
-
-pub(super) fn speed_after_cliff(bytes: f64) -> Reason {
-    Reason::new(
-        "speed after the cliff",
-        format!("The fill continued at this speed after {}.", Size(bytes as u64)),
-    )
-}
-
-pub(super) fn cache_size_unknown() -> Reason {
-    Reason::new("SLC cache size unknown", "The size of the SLC cache is unknown.")
-}
-
-pub(super) fn no_room_to_recover() -> Reason {
-    Reason::new("no space left to test", "No space was left for bursts after idle times.")
 }
 
 /// What was fast again after each idle time, as pairs of nanoseconds and bytes.
@@ -491,22 +304,15 @@ pub(super) fn unclear_recovery(recoveries: Reason) -> Reason {
 
 // Idle garbage collection.
 
-pub(super) fn dies_at_work(short: Latency, long: Latency) -> Reason {
-    Reason::new(
-        "slower reads after idling",
-        format!(
-            "Reads were as fast as usual after up to {short} of idle time, and waited for busy dies after {long} or more."
-        ),
-    )
-}
-
-pub(super) fn head_at_work(short: Latency, long: Latency) -> Reason {
-    Reason::new(
-        "slower reads after idling",
-        format!(
-            "Reads were as fast as usual after up to {short} of idle time, and waited for a seek after {long} or more."
-        ),
-    )
+reasons! {
+    pub(super) fn dies_at_work(short: Latency, long: Latency) = "slower reads after idling",
+        "Reads were as fast as usual after up to {short} of idle time, and waited for busy dies after \
+         {long} or more.";
+    pub(super) fn head_at_work(short: Latency, long: Latency) = "slower reads after idling",
+        "Reads were as fast as usual after up to {short} of idle time, and waited for a seek after {long} \
+         or more.";
+    pub(super) fn idle_without_effect(longest: Latency) = "no slower reads when idle",
+        "Reads were as fast as usual even after {longest} of idle time.";
 }
 
 pub(super) fn contradictory_idling(idling: Reason) -> Reason {
@@ -514,11 +320,6 @@ pub(super) fn contradictory_idling(idling: Reason) -> Reason {
         .how("idle tests contradict")
         .and("Results for other idle times contradict each other.")
         .decided_by(Remedy::Quiet)
-}
-
-pub(super) fn idle_without_effect(longest: Latency) -> Reason {
-    let sentence = format!("Reads were as fast as usual even after {longest} of idle time.");
-    Reason::new("no slower reads when idle", sentence)
 }
 
 // Old data.
@@ -545,23 +346,21 @@ pub(super) fn close_old_data(old: Latency, fresh: Latency) -> Reason {
 
 // Mapping.
 
-pub(super) fn nothing_merged(sequential: Latency, first: Latency, random: Latency) -> Reason {
-    let sentence = format!(
-        "Synced writes take {sequential} sequentially, {first} at the first address and {random} at random: nothing is merged."
-    );
-    Reason::new("small writes not merged", sentence)
+reasons! {
+    pub(super) fn nothing_merged(sequential: Latency, first: Latency, random: Latency) =
+        "small writes not merged",
+        "Synced writes take {sequential} sequentially, {first} at the first address and {random} at random: \
+         nothing is merged.";
+    pub(super) fn unlocated_merges(sequential: Latency, random: Latency) = "merge type unknown",
+        "Synced writes take {sequential} sequentially and {random} at random, so something is merged; \
+         writes within one cluster were not measured.";
+    pub(super) fn cluster_pauses(bytes: f64, count: usize) = "sequential writes pause",
+        "Sequential writes pause every {} ({count} times), and writes to the start of such a cluster are \
+         merged.", Size(bytes as u64);
 }
 
-pub(super) fn not_full_before() -> &'static str {
-    "The drive was not full before, so log blocks with nothing to merge would not show."
-}
-
-pub(super) fn unlocated_merges(sequential: Latency, random: Latency) -> Reason {
-    let sentence = format!(
-        "Synced writes take {sequential} sequentially and {random} at random, so something is merged; writes within one cluster were not measured."
-    );
-    Reason::new("merge type unknown", sentence)
-}
+pub(super) const NOT_FULL_BEFORE: &str =
+    "The drive was not full before, so log blocks with nothing to merge would not show.";
 
 /// Latencies of synced writes if some of them are merged.
 pub(super) struct MergeTimes {
@@ -586,35 +385,29 @@ pub(super) fn log_absorbs_writes(times: &MergeTimes) -> Reason {
     Reason::new("log blocks absorb writes", merges(times))
 }
 
-pub(super) fn cluster_pauses(bytes: f64, count: usize) -> Reason {
-    Reason::new(
-        "sequential writes pause",
-        format!(
-            "Sequential writes pause every {} ({count} times), and writes to the start of such a cluster are merged.",
-            Size(bytes as u64)
-        ),
-    )
-}
-
 // Write buffer.
 
-pub(super) fn buffer_of_unknown_medium() -> Reason {
-    let sentence = "How to keep a buffer from draining depends on the medium, which is unknown.";
-    Reason::new("medium unknown", sentence).decided_by(Remedy::OtherTests)
-}
-
-pub(super) fn buffer_of_volume() -> Reason {
-    Reason::new("burst credits decide", "What a cloud volume accepts at once depends on its burst credits.")
-}
-
-pub(super) fn unsteady_bursts() -> Reason {
-    Reason::new("no steady write speed", "Bursts slow down and do not settle at one speed.")
-        .decided_by(Remedy::Quiet)
-}
-
-pub(super) fn even_bursts(bytes: u64) -> Reason {
-    let sentence = format!("Bursts of {} are as fast at their end as at their start.", Size(bytes));
-    Reason::new("flash keeps up", sentence)
+reasons! {
+    pub(super) fn buffer_of_unknown_medium() = "medium unknown",
+        "How to keep a buffer from draining depends on the medium, which is unknown." => OtherTests;
+    pub(super) fn buffer_of_volume() = "burst credits decide",
+        "What a cloud volume accepts at once depends on its burst credits.";
+    pub(super) fn unsteady_bursts() = "no steady write speed",
+        "Bursts slow down and do not settle at one speed." => Quiet;
+    pub(super) fn even_bursts(bytes: u64) = "flash keeps up",
+        "Bursts of {} are as fast at their end as at their start.", Size(bytes);
+    pub(super) fn no_write_waited_for_merges() = "no write had to wait",
+        "No write had to wait, however many clusters were being merged.";
+    pub(super) fn intake_during_merges(bytes: f64) = "writes during merges",
+        "While clusters are merged, {} are accepted before a write has to wait.", Size(bytes as u64);
+    pub(super) fn no_write_waited_for_head() = "no write had to wait",
+        "No write had to wait while reads kept the head busy.";
+    pub(super) fn every_write_waits() = "every write waits",
+        "From the first one on, each write waits for the head.";
+    pub(super) fn unequal_intake(least: u64, most: u64) = "bursts disagree",
+        "Writes had to wait after {} in one burst and after {} in another.", Size(least), Size(most);
+    pub(super) fn intake_behind_reads(bytes: u64) = "writes behind reads",
+        "While reads keep the head busy, {} are accepted before a write has to wait.", Size(bytes);
 }
 
 pub(super) fn burst_knee(before: Rate, after: Rate, intake: f64) -> Reason {
@@ -645,62 +438,22 @@ pub(super) fn disagreeing_flushes(before: Rate, after: Rate, intake: f64) -> Rea
         .decided_by(Remedy::Quiet)
 }
 
-pub(super) fn no_write_waited_for_merges() -> Reason {
-    Reason::new("no write had to wait", "No write had to wait, however many clusters were being merged.")
-}
-
-pub(super) fn intake_during_merges(bytes: f64) -> Reason {
-    let sentence =
-        format!("While clusters are merged, {} are accepted before a write has to wait.", Size(bytes as u64));
-    Reason::new("writes during merges", sentence)
-}
-
 pub(super) fn irregular_intake(bytes: f64) -> Reason {
     intake_during_merges(bytes).how("bursts disagree").and("The bursts disagree.")
 }
 
-pub(super) fn no_write_waited_for_head() -> Reason {
-    Reason::new("no write had to wait", "No write had to wait while reads kept the head busy.")
-}
-
-pub(super) fn every_write_waits() -> Reason {
-    Reason::new("every write waits", "From the first one on, each write waits for the head.")
-}
-
-pub(super) fn unequal_intake(least: u64, most: u64) -> Reason {
-    let sentence =
-        format!("Writes had to wait after {} in one burst and after {} in another.", Size(least), Size(most));
-    Reason::new("bursts disagree", sentence)
-}
-
-pub(super) fn intake_behind_reads(bytes: u64) -> Reason {
-    let sentence =
-        format!("While reads keep the head busy, {} are accepted before a write has to wait.", Size(bytes));
-    Reason::new("writes behind reads", sentence)
-}
-
 // Erase unit and over-provisioning of a full drive.
 
-pub(super) fn no_rhythm() -> Reason {
-    Reason::new("no regular pauses", "Sequential overwrites do not pause at equal distances.")
-}
-
-pub(super) fn rhythm(bytes: f64, autocorrelation: f64) -> Reason {
-    Reason::new(
-        "sequential writes pause",
-        format!(
-            "Sequential overwrites pause every {} (autocorrelation {autocorrelation:.2}).",
-            Size(bytes as u64)
-        ),
-    )
+reasons! {
+    pub(super) fn no_rhythm() = "no regular pauses", "Sequential overwrites do not pause at equal distances.";
+    pub(super) fn rhythm(bytes: f64, autocorrelation: f64) = "sequential writes pause",
+        "Sequential overwrites pause every {} (autocorrelation {autocorrelation:.2}).", Size(bytes as u64);
+    pub(super) fn never_collected() = "no GC within the writes",
+        "Scattered overwrites did not become slower for good.";
 }
 
 pub(super) fn weak_rhythm(rhythm: Reason) -> Reason {
     rhythm.how("pauses too irregular").and("The pauses are too weak or too rare to be sure.")
-}
-
-pub(super) fn never_collected() -> Reason {
-    Reason::new("no GC within the writes", "Scattered overwrites did not become slower for good.")
 }
 
 /// How a full drive took scattered overwrites.
@@ -740,9 +493,8 @@ pub(super) fn uncertain_spare(writes: &ScatteredWrites) -> Reason {
     scattered_writes(writes).how("too uncertain").and("Too uncertain for a percentage.")
 }
 
-pub(super) fn kept_blocks_assumed() -> &'static str {
-    "Open and pre-erased blocks are assumed to be three or four on each die."
-}
+pub(super) const KEPT_BLOCKS_ASSUMED: &str =
+    "Open and pre-erased blocks are assumed to be three or four on each die.";
 
 // What disturbs a measurement.
 
@@ -1087,16 +839,12 @@ pub(super) fn with_consent(action: Action) -> Action {
 
 // Errors of settings.
 
-pub(super) fn no_such_test(name: &str, names: &[&str]) -> String {
-    format!("only: unknown test \"{name}\"; the tests are {}", names.join(", "))
-}
-
-pub(super) fn too_few_bytes(least: u64) -> String {
-    format!("bytes: give at least {} in a folder", exact_size(least))
-}
-
-pub(super) fn span_too_short(span: u64, least: u64) -> String {
-    format!("span: {} is too little to measure; give at least {}", Size(span), Size(least))
+likenew_core::sentences! {
+    pub(super) fn no_such_test(name: &str, names: &[&str]) =
+        "only: unknown test \"{name}\"; the tests are {}", names.join(", ");
+    pub(super) fn too_few_bytes(least: u64) = "bytes: give at least {} in a folder", exact_size(least);
+    pub(super) fn span_too_short(span: u64, least: u64) =
+        "span: {} is too little to measure; give at least {}", Size(span), Size(least);
 }
 
 // Titles of charts.
@@ -1127,12 +875,9 @@ pub(super) fn synced_writes_title(block: u64) -> String {
 
 // Labels at marks of charts.
 
-pub(super) fn speed_drop(before: Rate, after: Rate) -> String {
-    format!("{before} to {after}")
-}
-
-pub(super) fn buffer_full(bytes: f64) -> String {
-    format!("full: {}", Size(bytes as u64))
+likenew_core::sentences! {
+    pub(super) fn speed_drop(before: Rate, after: Rate) = "{before} to {after}";
+    pub(super) fn buffer_full(bytes: f64) = "full: {}", Size(bytes as u64);
 }
 
 // Axes, lines and marks of pictures

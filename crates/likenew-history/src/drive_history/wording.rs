@@ -62,12 +62,11 @@ pub(crate) fn no_change(checks: usize, has_metrics: bool) -> News {
     }
 }
 
-/// Why a target that was checked has no line over time.
-pub(crate) fn unknown_drive(unknown_drive: &UnknownDrive) -> String {
-    format!(
-        "Checked on {}. Its checks are not compared over time: no single drive was found below it to know it by.",
-        day(&unknown_drive.last_check_at)
-    )
+likenew_core::sentences! {
+    /// Why a target that was checked has no line over time.
+    pub(crate) fn unknown_drive(unknown_drive: &UnknownDrive) =
+        "Checked on {}. Its checks are not compared over time: no single drive was found below it to know \
+         it by.", day(&unknown_drive.last_check_at);
 }
 
 /// The first line about one drive.

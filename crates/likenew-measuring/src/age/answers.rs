@@ -46,7 +46,7 @@ pub(super) fn answers(
             .map(|answer| with_background(answer, options, evidence, measured, writes)),
         one("sequential_write", "Sequential write", sequential),
         one("application_score", "Application score", score)
-            .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::score_explained()), options)),
+            .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::SCORE_EXPLAINED), options)),
         read("random_read", "Random read", random_reads, evidence),
         read("sequential_read", "Sequential read", sequential_reads, evidence),
         idle(options, writes),
@@ -73,7 +73,7 @@ fn kept(writes: &Comparison, is_alone: bool) -> Option<String> {
 /// Adds why a used drive looks faster where blocks were trimmed.
 fn with_trimmed_blocks(answer: Answer, options: &AgeOptions) -> Answer {
     let looks_faster = options.trim && answer.standing == Standing::Info;
-    if looks_faster { answer.caveat(wording::trimmed_blocks_read_fast()) } else { answer }
+    if looks_faster { answer.caveat(wording::TRIMMED_BLOCKS_READ_FAST) } else { answer }
 }
 
 /// The summary if a metric fell beyond doubt; otherwise the first answer makes it.
@@ -185,7 +185,7 @@ fn missing_reference(identity: &Identity) -> Option<String> {
     match (identity.kind, state) {
         (TargetKind::Simulated, Some(state)) if state == "new" || state.starts_with("new:") => None,
         (TargetKind::Simulated, Some(state)) => Some(wording::was_not_new(state)),
-        _ => Some(wording::earlier_use_is_unknown().into()),
+        _ => Some(wording::EARLIER_USE_IS_UNKNOWN.into()),
     }
 }
 

@@ -171,20 +171,60 @@ pub(super) fn kept(subject: &str, values: Transition, drop: Drop, limit: f64) ->
     }
 }
 
-/// The summary of a metric that fell.
-pub(super) fn fell(subject: &str, values: Transition, percent: f64) -> String {
-    format!("{subject} fell {}: {}.", lost(percent), values.text())
+likenew_core::sentences! {
+    /// The summary of a metric that fell.
+    pub(super) fn fell(subject: &str, values: Transition, percent: f64) =
+        "{subject} fell {}: {}.", lost(percent), values.text();
+    /// Passes that differ while a used drive is measured.
+    pub(super) fn not_steady(subject: &str, unit: &str, first: f64, last: f64) =
+        "{subject} were not steady: {} in the first pass, {} in the last.",
+        value(unit, first), value(unit, last);
+    /// What the recipe fill did to the drive between the measurements.
+    pub(super) fn aged_by_fill(bytes: Size, time: Nanos) = "Aging wrote {bytes} sequentially in {time}.";
+    /// What the recipe overwrite did.
+    pub(super) fn aged_by_overwrites(bytes: Size, time: Nanos) =
+        "Aging wrote {bytes} in {time}: everything sequentially, then 4K random overwrites.";
+    /// What the recipe churn did.
+    pub(super) fn aged_by_small_files(bytes: Size, time: Nanos) =
+        "Aging wrote {bytes} in {time}, as small files that came and went.";
+    pub(super) fn write_amplification(factor: f64) = "Write amplification was {} meanwhile.", digits(factor);
+    /// A simulated drive that was opened in a state other than new.
+    pub(super) fn was_not_new(state: &str) =
+        "\"New\" is the drive as it was found, and the drive was not new then (state={state}).";
+    pub(super) fn random_span_has_wrong_size(random_span: u64) =
+        "random_span = {} is not a multiple of 16MiB from 16MiB to 1PiB; {}",
+        exact_size(random_span),
+        use_nearest_multiple(random_span, RANDOM_SPAN_STEP, RANDOM_SPAN_STEP..=1 << 50);
+    pub(super) fn too_many_passes(passes: u32, random_span: u64) =
+        "{passes} passes need a random span of {passes} × 4 MiB at least, and it is {}; use fewer --passes",
+        exact_size(random_span);
+    pub(super) fn recipe_deletes_nothing(recipe: impl Display) =
+        "trim needs the recipe churn; {recipe} deletes nothing that could be trimmed";
+    pub(super) fn target_is_read_only() =
+        "age writes, and this target is read-only; use a folder on the drive, or a simulated drive";
+    pub(super) fn span_too_large(span: Size, capacity: Size) =
+        "a span of {span} exceeds the target; use a --span of at most {capacity}";
+    pub(super) fn random_span_ages_by_itself(random_span: Size, span: Size, most: Size) =
+        "a random span of {random_span} is too large for {span}: measuring would age the drive by itself; \
+         use a --random-span of at most {most}";
+    pub(super) fn drive_ignores_trim() = "this drive ignores TRIM; leave --trim off";
+    pub(super) fn bytes_out_of_range(bytes: u64, least: u64, most: u64) =
+        "bytes = {} is not a multiple of 4 KiB from {} to {}; {}",
+        Size(bytes), Size(least), Size(most), use_nearest_multiple(bytes, 4096, least..=most);
+    pub(super) fn unknown_recipe(text: &str) = "unknown recipe \"{text}\"; use fill, overwrite or churn";
+    /// The summary of a run that ended before anything could be compared.
+    pub(super) fn nothing_to_compare(done: usize, wanted: usize) =
+        "The run ended after {} of {} steps, before the used drive was measured.",
+        Number(done as f64), Number(wanted as f64);
 }
 
 /// Explains the score, which few readers know.
-pub(super) fn score_explained() -> &'static str {
-    "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score."
-}
+pub(super) const SCORE_EXPLAINED: &str =
+    "The score plays ten mixes of I/O with PCMark 8's published counts; it is not PCMark's own score.";
 
 /// Blocks that were trimmed before the used drive was measured.
-pub(super) fn trimmed_blocks_read_fast() -> &'static str {
-    "Blocks that were trimmed are read without flash, which makes a used drive look faster."
-}
+pub(super) const TRIMMED_BLOCKS_READ_FAST: &str =
+    "Blocks that were trimmed are read without flash, which makes a used drive look faster.";
 
 /// Random writes after idle time: the drops before and after it, in percent of the speed when new.
 pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answer {
@@ -222,39 +262,7 @@ pub(super) fn after_idle(idle: Nanos, used: f64, after: f64, drop: Drop) -> Answ
     }
 }
 
-/// Passes that differ while a used drive is measured.
-pub(super) fn not_steady(subject: &str, unit: &str, first: f64, last: f64) -> String {
-    let (first, last) = (value(unit, first), value(unit, last));
-    format!("{subject} were not steady: {first} in the first pass, {last} in the last.")
-}
-
-/// What the recipe fill did to the drive between the measurements.
-pub(super) fn aged_by_fill(bytes: Size, time: Nanos) -> String {
-    format!("Aging wrote {bytes} sequentially in {time}.")
-}
-
-/// What the recipe overwrite did.
-pub(super) fn aged_by_overwrites(bytes: Size, time: Nanos) -> String {
-    format!("Aging wrote {bytes} in {time}: everything sequentially, then 4K random overwrites.")
-}
-
-/// What the recipe churn did.
-pub(super) fn aged_by_small_files(bytes: Size, time: Nanos) -> String {
-    format!("Aging wrote {bytes} in {time}, as small files that came and went.")
-}
-
-pub(super) fn write_amplification(factor: f64) -> String {
-    format!("Write amplification was {} meanwhile.", digits(factor))
-}
-
-/// A simulated drive that was opened in a state other than new.
-pub(super) fn was_not_new(state: &str) -> String {
-    format!("\"New\" is the drive as it was found, and the drive was not new then (state={state}).")
-}
-
-pub(super) fn earlier_use_is_unknown() -> &'static str {
-    "\"New\" is the drive as it was found. Its earlier use is unknown; an already slow drive slows down less."
-}
+pub(super) const EARLIER_USE_IS_UNKNOWN: &str = "\"New\" is the drive as it was found. Its earlier use is unknown; an already slow drive slows down less.";
 
 /// Measures again, with all other options of the run.
 /// `is_one_pass`: there is no interval yet that could be narrowed.
@@ -331,64 +339,6 @@ fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> St
         "points" => format!("{} {}", Share(ratio - 1.0), better(unit)),
         _ => SpeedChange(ratio).to_string(),
     }
-}
-
-pub(super) fn random_span_has_wrong_size(random_span: u64) -> String {
-    format!(
-        "random_span = {} is not a multiple of 16MiB from 16MiB to 1PiB; {}",
-        exact_size(random_span),
-        use_nearest_multiple(random_span, RANDOM_SPAN_STEP, RANDOM_SPAN_STEP..=1 << 50)
-    )
-}
-
-pub(super) fn too_many_passes(passes: u32, random_span: u64) -> String {
-    let random_span = exact_size(random_span);
-    format!(
-        "{passes} passes need a random span of {passes} × 4 MiB at least, and it is {random_span}; use fewer --passes"
-    )
-}
-
-pub(super) fn recipe_deletes_nothing(recipe: impl Display) -> String {
-    format!("trim needs the recipe churn; {recipe} deletes nothing that could be trimmed")
-}
-
-pub(super) fn target_is_read_only() -> String {
-    "age writes, and this target is read-only; use a folder on the drive, or a simulated drive".into()
-}
-
-pub(super) fn span_too_large(span: Size, capacity: Size) -> String {
-    format!("a span of {span} exceeds the target; use a --span of at most {capacity}")
-}
-
-pub(super) fn random_span_ages_by_itself(random_span: Size, span: Size, most: Size) -> String {
-    format!(
-        "a random span of {random_span} is too large for {span}: measuring would age the drive by itself; \
-         use a --random-span of at most {most}"
-    )
-}
-
-pub(super) fn drive_ignores_trim() -> String {
-    "this drive ignores TRIM; leave --trim off".into()
-}
-
-pub(super) fn bytes_out_of_range(bytes: u64, least: u64, most: u64) -> String {
-    format!(
-        "bytes = {} is not a multiple of 4 KiB from {} to {}; {}",
-        Size(bytes),
-        Size(least),
-        Size(most),
-        use_nearest_multiple(bytes, 4096, least..=most)
-    )
-}
-
-pub(super) fn unknown_recipe(text: &str) -> String {
-    format!("unknown recipe \"{text}\"; use fill, overwrite or churn")
-}
-
-/// The summary of a run that ended before anything could be compared.
-pub(super) fn nothing_to_compare(done: usize, wanted: usize) -> String {
-    let (done, wanted) = (Number(done as f64), Number(wanted as f64));
-    format!("The run ended after {done} of {wanted} steps, before the used drive was measured.")
 }
 
 // Names of workloads and rows

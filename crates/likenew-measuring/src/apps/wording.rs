@@ -29,16 +29,32 @@ pub(super) const ACCESS_TIME_AXIS: &str = "access time";
 pub(super) const APPLICATION_AXIS: &str = "application";
 pub(super) const PHASE_AXIS: &str = "phase";
 
-pub(super) fn no_application() -> String {
-    "applications: name at least one, or a group such as pcmark8".into()
-}
-
-pub(super) fn application_twice(name: &str) -> String {
-    format!("the application \"{name}\" is named twice")
-}
-
-pub(super) fn invalid_application(name: &str, reason: &str) -> String {
-    format!("the application \"{name}\": {reason}")
+likenew_core::sentences! {
+    pub(super) fn no_application() = "applications: name at least one, or a group such as pcmark8";
+    pub(super) fn application_twice(name: &str) = "the application \"{name}\" is named twice";
+    pub(super) fn invalid_application(name: &str, reason: &str) = "the application \"{name}\": {reason}";
+    pub(super) fn target_is_read_only() =
+        "this target is read-only, and applications write; test a folder or a simulated drive";
+    pub(super) fn writing_span_too_large(writing_span: Size, capacity: Size) =
+        "a writing span of {writing_span} exceeds the target; use a --writing-span of at most {capacity}";
+    pub(super) fn wrong_name(length_max: usize) = "name: use 1 to {length_max} characters";
+    pub(super) fn several_lines() = "name, about and publication are one line each";
+    pub(super) fn no_ios() = "it has no I/O; give reads, writes or both a count";
+    pub(super) fn wrong_source(metric: &str) =
+        "{metric}: its source must begin with published, derived or assumed";
+    pub(super) fn too_many_ios(ios_max: u64) = "use at most {} I/Os and 1 PiB", Number(ios_max as f64);
+    pub(super) fn too_many_random_bytes() = "random_bytes must be a part of bytes";
+    /// `mean`: bytes of one I/O, which must lie between the shortest and the longest length.
+    pub(super) fn impossible_mean(ios: u64, kind: &str, mean: f64, shortest: u32, longest: u32) =
+        "{} {kind} I/Os of {mean:.0} bytes on average cannot be made of lengths of {shortest} to {longest} \
+         bytes", Number(ios as f64);
+    pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) =
+        "\"{text}\" is not a queue depth; use 1 to {depth_max}, or up to {shares_max} depths with shares \
+         such as 1:93,2:7";
+    fn points(score: f64) = "{} points", digits(score);
+    pub(super) fn played_in_part(scale: Share) = "Only {scale} of each application's I/Os were played.";
+    pub(super) fn summary_of_kept_score(best: f64, lost: Share) =
+        "The application score holds up under constant writing: {lost} below its best of {}.", points(best);
 }
 
 pub(super) fn unknown_application(name: &str, names: &[&str], groups: &[&str]) -> String {
@@ -50,52 +66,6 @@ pub(super) fn unknown_application(name: &str, names: &[&str], groups: &[&str]) -
             groups.join(", ")
         ),
     }
-}
-
-pub(super) fn target_is_read_only() -> String {
-    "this target is read-only, and applications write; test a folder or a simulated drive".into()
-}
-
-pub(super) fn writing_span_too_large(writing_span: Size, capacity: Size) -> String {
-    format!("a writing span of {writing_span} exceeds the target; use a --writing-span of at most {capacity}")
-}
-
-pub(super) fn wrong_name(length_max: usize) -> String {
-    format!("name: use 1 to {length_max} characters")
-}
-
-pub(super) fn several_lines() -> String {
-    "name, about and publication are one line each".into()
-}
-
-pub(super) fn no_ios() -> String {
-    "it has no I/O; give reads, writes or both a count".into()
-}
-
-pub(super) fn wrong_source(metric: &str) -> String {
-    format!("{metric}: its source must begin with published, derived or assumed")
-}
-
-pub(super) fn too_many_ios(ios_max: u64) -> String {
-    format!("use at most {} I/Os and 1 PiB", Number(ios_max as f64))
-}
-
-pub(super) fn too_many_random_bytes() -> String {
-    "random_bytes must be a part of bytes".into()
-}
-
-/// `mean`: bytes of one I/O, which must lie between the shortest and the longest length.
-pub(super) fn impossible_mean(ios: u64, kind: &str, mean: f64, shortest: u32, longest: u32) -> String {
-    format!(
-        "{} {kind} I/Os of {mean:.0} bytes on average cannot be made of lengths of {shortest} to {longest} bytes",
-        Number(ios as f64)
-    )
-}
-
-pub(super) fn wrong_depth(text: &str, depth_max: u32, shares_max: usize) -> String {
-    format!(
-        "\"{text}\" is not a queue depth; use 1 to {depth_max}, or up to {shares_max} depths with shares such as 1:93,2:7"
-    )
 }
 
 /// The result of all applications together.
@@ -118,10 +88,6 @@ impl Overall {
         let applications = count(applications, "application");
         format!("{}, from {rate} and a mean access time of {access_time} over {applications}", self.points())
     }
-}
-
-fn points(score: f64) -> String {
-    format!("{} points", digits(score))
 }
 
 const NOT_PCMARK: &str = "It is computed like the storage score of PCMark 10, but is not that score: the order and the addresses of \
@@ -152,10 +118,6 @@ fn score_method(passes: u64) -> String {
     format!(
         "Speed counts busy time only; all numbers are geometric means over the applications, from {passes}."
     )
-}
-
-pub(super) fn played_in_part(scale: Share) -> String {
-    format!("Only {scale} of each application's I/Os were played.")
 }
 
 pub(super) fn summary_of_score(overall: Overall) -> String {
@@ -223,14 +185,14 @@ pub(super) fn with_rerun(answer: Answer, again: Option<&Rerun>) -> Answer {
 pub(super) fn writing_costs_score(lost: Estimate, best: f64) -> Answer {
     let answer = format!("{} below the best score of {}", estimated(lost, Share), points(best));
     Answer::problem("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(score_under_writes_method())
+        .with_evidence(SCORE_UNDER_WRITES_METHOD)
         .caveat(NOT_PCMARK)
 }
 
 pub(super) fn writing_costs_no_score(lost: Estimate, best: f64) -> Answer {
     let answer = format!("stays near the best score of {}: {} below", points(best), estimated(lost, Share));
     Answer::good("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(score_under_writes_method())
+        .with_evidence(SCORE_UNDER_WRITES_METHOD)
         .caveat(NOT_PCMARK)
 }
 
@@ -239,7 +201,7 @@ pub(super) fn score_under_writes_unclear(lost: Estimate, best: f64) -> Answer {
     let text = estimated(lost, Share);
     let answer = format!("{text} below the best score of {}, too uncertain to call", points(best));
     Answer::unknown("score_under_writes", "Score under constant writes", answer)
-        .with_evidence(score_under_writes_method())
+        .with_evidence(SCORE_UNDER_WRITES_METHOD)
         .caveat(NOT_PCMARK)
 }
 
@@ -247,9 +209,8 @@ pub(super) fn no_steady_phase() -> Answer {
     Answer::unknown("score_under_writes", "Score under constant writes", "no steady phase was measured")
 }
 
-fn score_under_writes_method() -> &'static str {
-    "It compares the mean of the steady phases with the best of all phases."
-}
+const SCORE_UNDER_WRITES_METHOD: &str =
+    "It compares the mean of the steady phases with the best of all phases.";
 
 pub(super) fn summary_of_writing(
     lost: Share,
@@ -269,22 +230,15 @@ pub(super) fn summary_of_writing(
     }
 }
 
-pub(super) fn summary_of_kept_score(best: f64, lost: Share) -> String {
-    format!(
-        "The application score holds up under constant writing: {lost} below its best of {}.",
-        points(best)
-    )
-}
-
 /// `scores`: those of the steady phases.
 pub(super) fn steady(scores: &[f64]) -> Answer {
     let answer = format!("reached, with steady phases at {} points", score_list(scores));
-    Answer::good("steady_state", "Steady state", answer).with_evidence(steady_rule())
+    Answer::good("steady_state", "Steady state", answer).with_evidence(STEADY_RULE)
 }
 
 pub(super) fn not_steady(scores: &[f64]) -> Answer {
     let answer = format!("not reached, with steady phases at {} points", score_list(scores));
-    Answer::info("steady_state", "Steady state", answer).with_evidence(steady_rule())
+    Answer::info("steady_state", "Steady state", answer).with_evidence(STEADY_RULE)
 }
 
 pub(super) fn too_few_steady_phases(measured: usize) -> Answer {
@@ -296,9 +250,7 @@ fn score_list(scores: &[f64]) -> String {
     list(&scores.iter().map(|score| digits(*score)).collect::<Vec<_>>())
 }
 
-fn steady_rule() -> &'static str {
-    "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%."
-}
+const STEADY_RULE: &str = "By SNIA's rule, five values are steady if they differ by at most 20% of their mean and their trend by at most 10%.";
 
 /// `left`: the score after the last idle time, of the best.
 pub(super) fn recovers(left: Estimate) -> Answer {

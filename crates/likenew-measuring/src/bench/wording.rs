@@ -62,8 +62,12 @@ fn all_speeds(tests: &[(&Test, Vec<OpSpeed>)]) -> String {
     tests.join("; ")
 }
 
-pub(super) fn summary(tests: &[(&Test, Vec<OpSpeed>)]) -> String {
-    format!("{}.", capitalize(&all_speeds(tests)))
+likenew_core::sentences! {
+    pub(super) fn summary(tests: &[(&Test, Vec<OpSpeed>)]) = "{}.", capitalize(&all_speeds(tests));
+    pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) =
+        "{name}: {} per pass.", range(slowest, fastest);
+    pub(super) fn covered(name: &str, share: Share) =
+        "{name}: each pass covered at least {share} of the span.";
 }
 
 /// `passes`: the fewest and the most of any test.
@@ -98,10 +102,6 @@ pub(super) fn passes_disagree(
         .with_evidence("Ranges in the table are 95% intervals of the mean.")
 }
 
-pub(super) fn unsteady_test(name: &str, slowest: Rate, fastest: Rate) -> String {
-    format!("{name}: {} per pass.", range(slowest, fastest))
-}
-
 pub(super) fn measured_once(again: &Rerun) -> Answer {
     Answer::unknown(
         "repeatability",
@@ -128,10 +128,6 @@ pub(super) fn passes_cut_short(
         "--time {time} ended {cut} of {tests} before the end of the {span} span; {least} covered {share}"
     );
     Answer::unknown("coverage", "Coverage", answer)
-}
-
-pub(super) fn covered(name: &str, share: Share) -> String {
-    format!("{name}: each pass covered at least {share} of the span.")
 }
 
 /// A row of the familiar table.

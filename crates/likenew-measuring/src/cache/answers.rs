@@ -143,9 +143,9 @@ fn with_reasons(
         _ => answer,
     };
     match ram {
-        RamShare::Uncounted => answer.with_evidence(wording::nothing_counts()),
+        RamShare::Uncounted => answer.with_evidence(wording::NOTHING_COUNTS),
         RamShare::OnePass(_) => {
-            wording::with_more_passes(answer.caveat(wording::measured_once()), &rerun(PASSES_FEW))
+            wording::with_more_passes(answer.caveat(wording::MEASURED_ONCE), &rerun(PASSES_FEW))
         }
         RamShare::Unclear(..) => wording::with_more_passes(answer, &rerun(PASSES_MANY)),
         RamShare::Clear(..) => answer,

@@ -20,17 +20,20 @@ const MISSING: &str = "–";
 pub(super) const LEVELS_TITLE: &str = "Speed at each level between program and drive";
 pub(super) const LEVEL_AXIS: &str = "level";
 
-pub(super) fn nop_has_no_cache() -> String {
-    "nop: has no page cache; test a folder, a file, a device or a simulated drive".into()
-}
-
-pub(super) fn simulated_cache_holds_no_data() -> String {
-    "the simulated page cache holds no data; remove data=on from the target".into()
-}
-
-/// `sequential read`, as a legend names it.
-pub(super) fn line_name(pattern: Pattern, op: Op) -> String {
-    format!("{pattern} {op}")
+likenew_core::sentences! {
+    pub(super) fn nop_has_no_cache() =
+        "nop: has no page cache; test a folder, a file, a device or a simulated drive";
+    pub(super) fn simulated_cache_holds_no_data() =
+        "the simulated page cache holds no data; remove data=on from the target";
+    /// `sequential read`, as a legend names it.
+    pub(super) fn line_name(pattern: Pattern, op: Op) = "{pattern} {op}";
+    pub(super) fn first_read(rate: Rate) = "The first buffered read ran at {rate}.";
+    pub(super) fn direct_write(rate: Rate) = "Direct writes ran at {rate}.";
+    pub(super) fn first_read_was_warm(share: Share) =
+        "{share} of the first read came from RAM as well, so something had read it before.";
+    /// `rate`: I/O that goes nowhere.
+    pub(super) fn tool_is_the_limit(rate: Rate) =
+        "Likenew itself reaches only {rate} without a drive, so this is partly its own speed.";
 }
 
 /// How much of the bytes moved came from memory or stayed there, and how certain that is.
@@ -147,30 +150,9 @@ pub(super) fn direct_is_unclear(name: &str, ram: RamShare) -> Answer {
     Answer::unknown(DIRECT_IO, "Direct I/O", answer)
 }
 
-pub(super) fn nothing_counts() -> &'static str {
-    "Nothing below this target counts the bytes that reach a drive."
-}
+pub(super) const NOTHING_COUNTS: &str = "Nothing below this target counts the bytes that reach a drive.";
 
-pub(super) fn measured_once() -> &'static str {
-    "It was measured once, so how much results vary is unknown."
-}
-
-pub(super) fn first_read(rate: Rate) -> String {
-    format!("The first buffered read ran at {rate}.")
-}
-
-pub(super) fn direct_write(rate: Rate) -> String {
-    format!("Direct writes ran at {rate}.")
-}
-
-pub(super) fn first_read_was_warm(share: Share) -> String {
-    format!("{share} of the first read came from RAM as well, so something had read it before.")
-}
-
-/// `rate`: I/O that goes nowhere.
-pub(super) fn tool_is_the_limit(rate: Rate) -> String {
-    format!("Likenew itself reaches only {rate} without a drive, so this is partly its own speed.")
-}
+pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
 
 /// Adds the command that decides what is open.
 pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
@@ -199,9 +181,7 @@ pub(super) fn direct_summary(pattern: Pattern, speeds: &[(Op, Rate)]) -> Option<
 }
 
 /// Of a run that measured everything once.
-pub(super) fn summary_of_one_pass() -> &'static str {
-    "One pass only, so how much results vary is unknown."
-}
+pub(super) const SUMMARY_OF_ONE_PASS: &str = "One pass only, so how much results vary is unknown.";
 
 /// Whether an answer is about the share of RAM in a speed.
 pub(super) fn is_about_ram(answer: &Answer) -> bool {

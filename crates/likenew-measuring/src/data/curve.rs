@@ -204,7 +204,7 @@ impl Conclusion {
             Self::Compresses(ratio) => {
                 let answer = differs(wording::compresses(subject, factor(ratio), compressor), ratio);
                 if is_too_fast_for_generator(curve) {
-                    answer.caveat(wording::random_data_costs_time())
+                    answer.caveat(wording::RANDOM_DATA_COSTS_TIME)
                 } else {
                     answer
                 }
@@ -239,7 +239,7 @@ impl Conclusion {
                 wording::with_longer_passes(answer, &again)
             }
             Self::Open(None) => {
-                let answer = wording::one_pass(subject, curve.ends()).caveat(wording::measured_once());
+                let answer = wording::one_pass(subject, curve.ends()).caveat(wording::MEASURED_ONCE);
                 wording::with_more_passes(answer, &more_passes(PASSES_FEW))
             }
         }
@@ -342,7 +342,7 @@ impl ExpectedSpeed {
         }
         match self.speed.interval {
             Some(_) => self.speed.put(answer, "bytes/s"),
-            None => answer.caveat(wording::measured_once()),
+            None => answer.caveat(wording::MEASURED_ONCE),
         }
     }
 

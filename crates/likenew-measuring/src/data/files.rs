@@ -206,7 +206,7 @@ impl FileScan {
 
     fn with_limits(&self, mut answer: Answer) -> Answer {
         if self.out_of_time {
-            answer = answer.caveat(wording::scan_ran_out_of_time());
+            answer = answer.caveat(wording::SCAN_RAN_OUT_OF_TIME);
         }
         if self.unreadable > 0 {
             answer = answer.caveat(wording::files_unreadable(self.unreadable));

@@ -30,24 +30,47 @@ pub(super) const FILES_SHARE_AXIS: &str = "share";
 pub(super) const FILES_BYTES_LINE: &str = "share of all bytes";
 pub(super) const FILES_COMPRESSED_LINE: &str = "compresses to";
 
-pub(super) fn nothing_to_do(steps_max: u32) -> String {
-    format!("steps = 0 measures nothing, and no files were read; use 2 to {steps_max}, or add --files")
-}
-
-pub(super) fn read_or_write_once() -> String {
-    "op: name read, write or both, once each".into()
-}
-
-pub(super) fn span_too_small(span: Size, steps: u32, needed: Size) -> String {
-    format!("span = {span} is too small for {steps} steps; use at least {needed}")
-}
-
-pub(super) fn writes_what_it_reads() -> String {
-    "this target is read-only, and data writes what it reads; test a folder instead".into()
-}
-
-pub(super) fn unsound_share(kind: &str) -> String {
-    format!("files: what \"{kind}\" compresses to is not a share from 0 to 1 with low ≤ value ≤ high")
+likenew_core::sentences! {
+    pub(super) fn nothing_to_do(steps_max: u32) =
+        "steps = 0 measures nothing, and no files were read; use 2 to {steps_max}, or add --files";
+    pub(super) fn read_or_write_once() = "op: name read, write or both, once each";
+    pub(super) fn span_too_small(span: Size, steps: u32, needed: Size) =
+        "span = {span} is too small for {steps} steps; use at least {needed}";
+    pub(super) fn writes_what_it_reads() =
+        "this target is read-only, and data writes what it reads; test a folder instead";
+    pub(super) fn unsound_share(kind: &str) =
+        "files: what \"{kind}\" compresses to is not a share from 0 to 1 with low ≤ value ≤ high";
+    /// `step`: what the most compressible data except zeros compresses to.
+    pub(super) fn slightly_compressible_gains_nothing(step: Share) =
+        "Data that compresses to {step} is as slow as random data.";
+    /// Of a ratio that decides nothing.
+    pub(super) fn ratio_range(low: Factor, high: Factor) =
+        "Zeros are {} as fast as random data.", range(low, high);
+    pub(super) fn file_system_compresses(file_system: &str) =
+        "{file_system} may compress; test a folder without compression to see the drive alone.";
+    pub(super) fn zip_comparison(zipped: Share) =
+        "In 4 KiB blocks, as drives compress; zip reaches {zipped}.";
+    pub(super) fn files_sampled(sampled: Size, all: Size, files: u64) =
+        "{sampled} of {all} in {} were read.", count(files, "file");
+    pub(super) fn other_file_systems_left_out(folders: u64) =
+        "Left out: {} on other file systems; --cross-file-systems includes them.", count(folders, "folder");
+    pub(super) fn zeros_speed(rate: Rate) =
+        "Zeros, with which rated speeds are often measured, reach {rate}.";
+    pub(super) fn of_rated(rated: Rate, share: Share) = "The rated speed is {rated}; this is {share} of it.";
+    /// The summary of tests that all differ by `within` at most.
+    pub(super) fn summary_of_indifference(within: Share) =
+        "Compressibility does not change the speed: any data is equally fast, within {within}.";
+    /// The summary about files, if their content matters.
+    pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) =
+        "Your files compress to {share} of their size: their {}s run at about {rate}.", subject.name();
+    /// The summary where only files were read.
+    pub(super) fn summary_of_scan(share: Share) = "Your files compress to {share} of their size.";
+    pub(super) fn values_for_patterns(flag: &str, values: usize, patterns: usize) =
+        "--{flag} has {values} values for {patterns} patterns; give one for all, or one for each";
+    pub(super) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) =
+        "{} is too little for {steps} steps: at least {} is needed; give fewer --steps or a smaller --block",
+        Size(bytes), Size(least);
+    pub(super) fn not_read_or_write(text: &str) = "\"{text}\" is neither read nor write";
 }
 
 /// One operation of one test: `sequential write`.
@@ -116,11 +139,6 @@ pub(super) fn only_zeros(subject: Subject, ratio: Factor) -> Answer {
     Answer::info(subject.id(), subject.question(), answer)
 }
 
-/// `step`: what the most compressible data except zeros compresses to.
-pub(super) fn slightly_compressible_gains_nothing(step: Share) -> String {
-    format!("Data that compresses to {step} is as slow as random data.")
-}
-
 pub(super) fn zeros_faster(subject: Subject, ratio: Factor) -> Answer {
     let answer = format!("zeros are {ratio} as fast as random data; whether other data gains is not known");
     Answer::info(subject.id(), subject.question(), answer)
@@ -144,11 +162,6 @@ pub(super) fn ratio_unclear(subject: Subject, ends: Ends) -> Answer {
     Answer::unknown(subject.id(), subject.question(), answer)
 }
 
-/// Of a ratio that decides nothing.
-pub(super) fn ratio_range(low: Factor, high: Factor) -> String {
-    format!("Zeros are {} as fast as random data.", range(low, high))
-}
-
 pub(super) fn passes_scatter(subject: Subject) -> Answer {
     let answer = "passes vary too much to compare zeros with random data";
     Answer::unknown(subject.id(), subject.question(), answer)
@@ -159,17 +172,10 @@ pub(super) fn one_pass(subject: Subject, ends: Ends) -> Answer {
     Answer::unknown(subject.id(), subject.question(), answer)
 }
 
-pub(super) fn measured_once() -> &'static str {
-    "It was measured once, so how much results vary is unknown."
-}
+pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
 
-pub(super) fn file_system_compresses(file_system: &str) -> String {
-    format!("{file_system} may compress; test a folder without compression to see the drive alone.")
-}
-
-pub(super) fn random_data_costs_time() -> &'static str {
-    "Above 1 GB/s, generating random data takes part of a write's time. Reads do not have that difference."
-}
+pub(super) const RANDOM_DATA_COSTS_TIME: &str =
+    "Above 1 GB/s, generating random data takes part of a write's time. Reads do not have that difference.";
 
 /// Adds the command that narrows an interval.
 pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
@@ -217,17 +223,8 @@ pub(super) fn largest_kinds(kinds: &[FileKind<'_>]) -> String {
     format!("The largest kinds are {}.", list(&kinds))
 }
 
-pub(super) fn zip_comparison(zipped: Share) -> String {
-    format!("In 4 KiB blocks, as drives compress; zip reaches {zipped}.")
-}
-
-pub(super) fn files_sampled(sampled: Size, all: Size, files: u64) -> String {
-    format!("{sampled} of {all} in {} were read.", count(files, "file"))
-}
-
-pub(super) fn scan_ran_out_of_time() -> &'static str {
-    "Time ran out before all files were seen; a longer --scan-time sees more."
-}
+pub(super) const SCAN_RAN_OUT_OF_TIME: &str =
+    "Time ran out before all files were seen; a longer --scan-time sees more.";
 
 pub(super) fn files_unreadable(number: u64) -> String {
     match number {
@@ -236,24 +233,11 @@ pub(super) fn files_unreadable(number: u64) -> String {
     }
 }
 
-pub(super) fn other_file_systems_left_out(folders: u64) -> String {
-    let folders = count(folders, "folder");
-    format!("Left out: {folders} on other file systems; --cross-file-systems includes them.")
-}
-
 /// The speed of files for one operation; `of_zeros` is its share of the speed of zeros.
 pub(super) fn expected(pattern: Pattern, op: Op, rate: Rate, of_zeros: Share) -> Answer {
     let answer = format!("about {rate}, {of_zeros} of the speed of zeros");
     let question = format!("Your files, {pattern} {op}");
     Answer::info(format!("expected_{pattern}_{op}"), question, answer)
-}
-
-pub(super) fn zeros_speed(rate: Rate) -> String {
-    format!("Zeros, with which rated speeds are often measured, reach {rate}.")
-}
-
-pub(super) fn of_rated(rated: Rate, share: Share) -> String {
-    format!("The rated speed is {rated}; this is {share} of it.")
 }
 
 /// The summary of a test in which it matters.
@@ -268,11 +252,6 @@ pub(super) fn summary_of_difference(answer: &Answer, ends: Ends) -> String {
         ),
         _ => format!("{}: {}.", answer.question, answer.answer),
     }
-}
-
-/// The summary of tests that all differ by `within` at most.
-pub(super) fn summary_of_indifference(within: Share) -> String {
-    format!("Compressibility does not change the speed: any data is equally fast, within {within}.")
 }
 
 /// The summary where some tests are decided and others are open.
@@ -292,25 +271,12 @@ fn plurals(subjects: &[Subject]) -> String {
 }
 
 /// The summary where all of several tests are open.
-pub(super) fn summary_of_nothing_decided() -> &'static str {
-    "Passes vary too much to tell whether compressibility changes the speed."
-}
+pub(super) const SUMMARY_OF_NOTHING_DECIDED: &str =
+    "Passes vary too much to tell whether compressibility changes the speed.";
 
 /// The same after a single pass.
-pub(super) fn summary_of_one_pass() -> &'static str {
-    "One pass cannot tell whether compressibility changes the speed."
-}
-
-/// The summary about files, if their content matters.
-pub(super) fn summary_of_files(share: Share, subject: Subject, rate: Rate) -> String {
-    let name = subject.name();
-    format!("Your files compress to {share} of their size: their {name}s run at about {rate}.")
-}
-
-/// The summary where only files were read.
-pub(super) fn summary_of_scan(share: Share) -> String {
-    format!("Your files compress to {share} of their size.")
-}
+pub(super) const SUMMARY_OF_ONE_PASS: &str =
+    "One pass cannot tell whether compressibility changes the speed.";
 
 /// A row of the first screen.
 pub(super) struct TableRow {
@@ -350,22 +316,6 @@ pub(super) fn files_table<'a>(kinds: impl Iterator<Item = FileKind<'a>>) -> Over
         table.push_with_share([name.to_owned(), share.to_string(), to], compresses_to.map(|to| to.0));
     }
     table
-}
-
-pub(super) fn values_for_patterns(flag: &str, values: usize, patterns: usize) -> String {
-    format!("--{flag} has {values} values for {patterns} patterns; give one for all, or one for each")
-}
-
-pub(super) fn steps_do_not_fit(bytes: u64, steps: u32, least: u64) -> String {
-    format!(
-        "{} is too little for {steps} steps: at least {} is needed; give fewer --steps or a smaller --block",
-        Size(bytes),
-        Size(least)
-    )
-}
-
-pub(super) fn not_read_or_write(text: &str) -> String {
-    format!("\"{text}\" is neither read nor write")
 }
 
 /// Help for `--depth`.

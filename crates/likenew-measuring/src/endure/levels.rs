@@ -114,7 +114,7 @@ pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
         peak: Rate(level.peak),
         is_problem: op == Mix::Only(Op::Read) && share < READ_SHARE_MIN,
     };
-    let mut answer = wording::steady_share(&of).caveat(wording::peak_is_one_pass());
+    let mut answer = wording::steady_share(&of).caveat(wording::PEAK_IS_ONE_PASS);
     if let Some(steady) = level.steady {
         answer = steady.not_negative().put(answer, "bytes/s");
     }
@@ -158,7 +158,7 @@ pub(super) fn missing_purge(identity: &Identity) -> Option<&'static str> {
     match identity.kind {
         TargetKind::Simulated => (!is_new(identity)).then(wording::simulated_was_not_new),
         TargetKind::Nop => None,
-        TargetKind::Folder | TargetKind::File | TargetKind::Device => Some(wording::was_not_purged()),
+        TargetKind::Folder | TargetKind::File | TargetKind::Device => Some(wording::WAS_NOT_PURGED),
     }
 }
 

@@ -530,9 +530,9 @@ fn loop_answers(
 fn loop_caveats(loop_test: &LoopTest, evidence: &Evidence) -> Vec<String> {
     let mut caveats: Vec<String> = missing_purge(&evidence.identity).map(String::from).into_iter().collect();
     if loop_test.options.trim && !evidence.geometry.trims {
-        caveats.push(wording::files_were_not_deleted().into());
+        caveats.push(wording::FILES_WERE_NOT_DELETED.into());
     } else if loop_test.options.trim && keeps_deletions(&evidence.identity) {
-        caveats.push(wording::deletions_may_not_reach_drive().into());
+        caveats.push(wording::DELETIONS_MAY_NOT_REACH_DRIVE.into());
     }
     caveats
 }

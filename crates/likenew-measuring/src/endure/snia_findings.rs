@@ -212,7 +212,7 @@ fn snia_answers(
         first.caveats.extend(coverage(snia, evidence));
         first.caveats.extend(missing_purge(&evidence.identity).map(String::from));
         if snia.test == SniaTest::Throughput && phases.len() > 1 {
-            first.caveats.push(wording::no_purge_between_blocks().into());
+            first.caveats.push(wording::NO_PURGE_BETWEEN_BLOCKS.into());
         }
     }
     answers

@@ -77,17 +77,53 @@ pub(super) fn steady_share(remainder: &Remainder<'_>) -> Answer {
     Answer::info(id, question, answer)
 }
 
-pub(super) fn peak_is_one_pass() -> &'static str {
-    "The peak is that of the fastest pass, measured once."
-}
+pub(super) const PEAK_IS_ONE_PASS: &str = "The peak is that of the fastest pass, measured once.";
 
-/// `RND4K Q1T1: steady at 31.4 MB/s, 18% of its peak of 174 MB/s.`
-pub(super) fn test_is_steady(test: &str, steady: Rate, peak: Rate, share: Share) -> String {
-    format!("{test}: steady at {steady}, {share} of its peak of {peak}.")
-}
-
-pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) -> String {
-    format!("{test}: {last} at the end, not steady; its peak was {peak}.")
+likenew_core::sentences! {
+    /// `RND4K Q1T1: steady at 31.4 MB/s, 18% of its peak of 174 MB/s.`
+    pub(super) fn test_is_steady(test: &str, steady: Rate, peak: Rate, share: Share) =
+        "{test}: steady at {steady}, {share} of its peak of {peak}.";
+    pub(super) fn test_is_not_steady(test: &str, last: Rate, peak: Rate) =
+        "{test}: {last} at the end, not steady; its peak was {peak}.";
+    fn knees_id(op: Mix) = "{}_knees", op_id(op);
+    fn knees_question(op: Mix) = "{} speed", op_name(op);
+    fn steady_state_id(op: Mix) = "{}_steady_state", op_id(op);
+    fn steady_state_question(op: Mix) = "{} steady state", op_name(op);
+    pub(super) fn span_not_covered(loops: usize, places: usize) =
+        "Only {loops} of {places} file slots have been written; the drive still uses the rest as spare area.";
+    /// With one decimal, because limits are whole percents.
+    fn percent(share: f64) = "{:.1}%", share * 100.0;
+    pub(super) fn active_range(share: Share, span: Size) =
+        "The active range was {share} of the drive, {span}.";
+    pub(super) fn deviates_in_round(round: &str, right: &str) =
+        "A point lasted {round}; the specification has {right}.";
+    pub(super) fn deviates_in_data(data: &str) =
+        "Data of the class {data} was written; the specification has random data.";
+    pub(super) fn deviates_in_rounds(rounds: u32, right: u32) =
+        "At most {rounds} rounds were allowed; the specification has {right}.";
+    pub(super) fn leaves_out_512(block: Size) =
+        "Blocks of 512 bytes are left out, as this target is addressed in {block}.";
+    /// The summary of a run that ended before anything was measured.
+    pub(super) fn nothing_measured() = "The run ended before a whole test was measured.";
+    pub(super) fn test_title(test: &str) = "Speed of {test} as the drive is written";
+    pub(super) fn tracked_latency(test: &str, op: Mix) = "{test} {} latency", operation(op);
+    pub(super) fn tracked_rate(test: &str, op: Mix) = "{test} {}", operation(op);
+    pub(super) fn unknown_extent(text: &str) =
+        "\"{text}\" is not an extent; use a size such as 8GiB, a share such as 50%, or whole";
+    pub(super) fn target_is_read_only() =
+        "endure writes, and this target is read-only; use a folder on the drive";
+    pub(super) fn span_below_file_size(span: Size, file_size: Size) =
+        "a span of {span} is less than one file of {file_size}; use a smaller --file-size";
+    pub(super) fn bytes_and_fills() = "bytes and fills both set how much is written; use one of them";
+    pub(super) fn wrong_bytes_or_fills(fills_max: f64) =
+        "bytes must be at least 1, and fills above 0 and at most {}", Number(fills_max);
+    pub(super) fn span_below_minimum(span: u64, least: u64) =
+        "span = {} is too small; use {} or more", exact_size(span), exact_size(least);
+    pub(super) fn span_does_not_fit(span: Size, least: Size, most: Size) =
+        "a span of {span} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change \
+         --span";
+    /// The name of the workload of one operation of a test.
+    pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) = "loop {number} {test} {op}";
 }
 
 /// The deepest of the falls; `number`: of all changes of level.
@@ -120,14 +156,6 @@ fn operations(op: Mix) -> String {
         Mix::Only(op) => format!("{op}s"),
         Mix::Reads(percent) => format!("mixes of {percent}% reads"),
     }
-}
-
-fn knees_id(op: Mix) -> String {
-    format!("{}_knees", op_id(op))
-}
-
-fn knees_question(op: Mix) -> String {
-    format!("{} speed", op_name(op))
 }
 
 /// Rates and shares of the fastest loop at the end, from the lowest to the highest test. No more than a measurement while
@@ -174,14 +202,6 @@ pub(super) fn knee_mark(knee: &KneeRow) -> String {
     format!("{}: {} → {after}", knee.op, number_of(before))
 }
 
-fn steady_state_id(op: Mix) -> String {
-    format!("{}_steady_state", op_id(op))
-}
-
-fn steady_state_question(op: Mix) -> String {
-    format!("{} steady state", op_name(op))
-}
-
 pub(super) fn steady_from(op: Mix, from: Size, fills: f64) -> Answer {
     let answer = format!("reached after {from} written ({fills:.1} fills)");
     Answer::good(steady_state_id(op), steady_state_question(op), answer)
@@ -205,12 +225,6 @@ pub(super) fn too_few_fills(op: Mix, fills: usize, fills_per_round: Option<f64>)
     reason.into_iter().fold(answer, Answer::with_evidence)
 }
 
-pub(super) fn span_not_covered(loops: usize, places: usize) -> String {
-    format!(
-        "Only {loops} of {places} file slots have been written; the drive still uses the rest as spare area."
-    )
-}
-
 pub(super) fn write_more(again: &Rerun) -> Action {
     again.action("write_more", "Run until steady state can be judged")
 }
@@ -228,11 +242,6 @@ pub(super) fn window(test: &str, window: Option<&Window>, stretch: Stretch) -> S
             Share(SLOPE_SHARE_MAX)
         ),
     }
-}
-
-/// With one decimal, because limits are whole percents.
-fn percent(share: f64) -> String {
-    format!("{:.1}%", share * 100.0)
 }
 
 /// Why the write saturation test ended.
@@ -265,7 +274,7 @@ pub(super) fn saturation_is_steady(op: Mix, rounds: usize) -> Answer {
 
 pub(super) fn saturation_is_not_steady(op: Mix, rounds: usize) -> Answer {
     let answer = format!("not reached after {}", count(rounds as u64, "round"));
-    Answer::info(steady_state_id(op), steady_state_question(op), answer).caveat(results_are_not_steady())
+    Answer::info(steady_state_id(op), steady_state_question(op), answer).caveat(RESULTS_ARE_NOT_STEADY)
 }
 
 pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) -> Answer {
@@ -273,9 +282,7 @@ pub(super) fn saturation_is_too_short(op: Mix, rounds: usize) -> Answer {
     Answer::unknown(steady_state_id(op), steady_state_question(op), answer)
 }
 
-fn results_are_not_steady() -> &'static str {
-    "Results are means of the last five rounds, not of a steady state."
-}
+const RESULTS_ARE_NOT_STEADY: &str = "Results are means of the last five rounds, not of a steady state.";
 
 /// For a test of the specification; `block`: for the throughput test, which has a phase for each.
 pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
@@ -286,7 +293,7 @@ pub(super) fn rounds_are_steady(block: Option<Size>, rounds: usize) -> Answer {
 pub(super) fn rounds_are_not_steady(block: Option<Size>, rounds: usize) -> Answer {
     let rounds = count(rounds as u64, "round");
     Answer::info("steady_state", phase_question(block), format!("not reached after {rounds}"))
-        .caveat(results_are_not_steady())
+        .caveat(RESULTS_ARE_NOT_STEADY)
 }
 
 pub(super) fn rounds_ended_early(block: Option<Size>, rounds: usize) -> Answer {
@@ -350,50 +357,19 @@ pub(super) fn full_rounds(again: &Rerun) -> Action {
     again.action("full_rounds", "Run as many rounds, each as long, as SNIA specifies")
 }
 
-pub(super) fn active_range(share: Share, span: Size) -> String {
-    format!("The active range was {share} of the drive, {span}.")
-}
-
-pub(super) fn no_purge_between_blocks() -> &'static str {
-    "The drive was not purged between the two block sizes."
-}
+pub(super) const NO_PURGE_BETWEEN_BLOCKS: &str = "The drive was not purged between the two block sizes.";
 
 pub(super) fn simulated_was_not_new() -> &'static str {
     "The simulated drive was not new when the run began; open it with state=new."
 }
 
-pub(super) fn was_not_purged() -> &'static str {
-    "The drive was not purged (secure erase, format or sanitize) before the run, so its earlier use affects the results."
-}
+pub(super) const WAS_NOT_PURGED: &str = "The drive was not purged (secure erase, format or sanitize) before the run, so its earlier use affects the results.";
 
-pub(super) fn files_were_not_deleted() -> &'static str {
-    "This target ignores TRIM, so files were overwritten instead of deleted."
-}
+pub(super) const FILES_WERE_NOT_DELETED: &str =
+    "This target ignores TRIM, so files were overwritten instead of deleted.";
 
-pub(super) fn deletions_may_not_reach_drive() -> &'static str {
-    "Deletions reach the drive only if the file system is mounted with discard."
-}
-
-pub(super) fn deviates_in_round(round: &str, right: &str) -> String {
-    format!("A point lasted {round}; the specification has {right}.")
-}
-
-pub(super) fn deviates_in_data(data: &str) -> String {
-    format!("Data of the class {data} was written; the specification has random data.")
-}
-
-pub(super) fn deviates_in_rounds(rounds: u32, right: u32) -> String {
-    format!("At most {rounds} rounds were allowed; the specification has {right}.")
-}
-
-pub(super) fn leaves_out_512(block: Size) -> String {
-    format!("Blocks of 512 bytes are left out, as this target is addressed in {block}.")
-}
-
-/// The summary of a run that ended before anything was measured.
-pub(super) fn nothing_measured() -> String {
-    "The run ended before a whole test was measured.".into()
-}
+pub(super) const DELETIONS_MAY_NOT_REACH_DRIVE: &str =
+    "Deletions reach the drive only if the file system is mounted with discard.";
 
 /// The tests of the loop on the first screen.
 pub(super) fn level_table(levels: &[Level<'_>]) -> OverviewTable {
@@ -457,48 +433,11 @@ fn operation(op: Mix) -> String {
     }
 }
 
-pub(super) fn test_title(test: &str) -> String {
-    format!("Speed of {test} as the drive is written")
-}
-
 pub(super) const WRITTEN_AXIS: &str = "bytes written";
 pub(super) const SATURATION_TITLE: &str = "Random write speed as the drive is written";
 pub(super) const CONVERGENCE_TITLE: &str = "Tracked metrics by round, relative to their mean";
 pub(super) const CONVERGENCE_AXIS: &str = "relative to mean";
 pub(super) const IOPS_TITLE: &str = "IOPS by block size and mix";
-
-pub(super) fn tracked_latency(test: &str, op: Mix) -> String {
-    format!("{test} {} latency", operation(op))
-}
-
-pub(super) fn tracked_rate(test: &str, op: Mix) -> String {
-    format!("{test} {}", operation(op))
-}
-
-pub(super) fn unknown_extent(text: &str) -> String {
-    format!("\"{text}\" is not an extent; use a size such as 8GiB, a share such as 50%, or whole")
-}
-
-pub(super) fn target_is_read_only() -> String {
-    "endure writes, and this target is read-only; use a folder on the drive".into()
-}
-
-pub(super) fn span_below_file_size(span: Size, file_size: Size) -> String {
-    format!("a span of {span} is less than one file of {file_size}; use a smaller --file-size")
-}
-
-pub(super) fn bytes_and_fills() -> String {
-    "bytes and fills both set how much is written; use one of them".into()
-}
-
-pub(super) fn wrong_bytes_or_fills(fills_max: f64) -> String {
-    let most = Number(fills_max);
-    format!("bytes must be at least 1, and fills above 0 and at most {most}")
-}
-
-pub(super) fn span_below_minimum(span: u64, least: u64) -> String {
-    format!("span = {} is too small; use {} or more", exact_size(span), exact_size(least))
-}
 
 /// Files are multiples of `unit`.
 pub(super) fn loop_does_not_fit(needed: Size, capacity: u64, unit: u64) -> String {
@@ -507,17 +446,6 @@ pub(super) fn loop_does_not_fit(needed: Size, capacity: u64, unit: u64) -> Strin
         most => format!("use a --span and a --file-size of at most {}", exact_size(most)),
     };
     format!("{needed} exceed the target's {}; {advice}", Size(capacity))
-}
-
-pub(super) fn span_does_not_fit(span: Size, least: Size, most: Size) -> String {
-    format!(
-        "a span of {span} does not fit: it is at least {least} (1 MiB a thread) and at most {most}; change --span"
-    )
-}
-
-/// The name of the workload of one operation of a test.
-pub(super) fn loop_name(number: u64, test: impl Display, op: impl Display) -> String {
-    format!("loop {number} {test} {op}")
 }
 
 #[cfg(test)]

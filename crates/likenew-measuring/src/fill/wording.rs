@@ -199,8 +199,22 @@ pub(super) fn scatter(unit: Unit, scatter: &Scatter, after_drop: bool) -> String
 /// Speeds that differ by less than this share are alike to a reader. Chosen.
 const ALIKE: f64 = 0.01;
 
-pub(super) fn no_interval(unit: Unit, number: usize) -> String {
-    format!("{} are too few for an interval.", count(number as u64, unit.noun()))
+likenew_core::sentences! {
+    pub(super) fn no_interval(unit: Unit, number: usize) =
+        "{} are too few for an interval.", count(number as u64, unit.noun());
+    pub(super) fn speeds_title(unit: Unit) = "Speed of each {}", unit.noun();
+    pub(super) fn slowest_title(unit: Unit) = "Slowest I/O of each {}", unit.noun();
+    /// The mark of a stall in a chart.
+    pub(super) fn stall_mark(duration: Nanos) = "stalled {duration}";
+    pub(super) fn parts_of_several_files(parts: u32, files: u32, most: u32) =
+        "parts = {parts} with {files} files; use 1 to {most} parts of a single file, or 1 of several";
+    pub(super) fn parts_do_not_divide(parts: u32, file_size: u64, block: u64) =
+        "parts = {parts} does not divide a file of {} into whole blocks of {}",
+        exact_size(file_size), exact_size(block);
+    pub(super) fn target_is_read_only() =
+        "fill writes, and this target is read-only; use a folder on the drive";
+    pub(super) fn wrong_passes(text: &str) =
+        "\"{text}\" is not a number of passes; use 1 to 1000, or until-steady";
 }
 
 /// A speed that another pass no longer changes.
@@ -362,23 +376,10 @@ pub(super) fn table(unit: Unit, rows: &[TableRow]) -> OverviewTable {
     table
 }
 
-pub(super) fn speeds_title(unit: Unit) -> String {
-    format!("Speed of each {}", unit.noun())
-}
-
-pub(super) fn slowest_title(unit: Unit) -> String {
-    format!("Slowest I/O of each {}", unit.noun())
-}
-
 pub(super) const SLOWEST_AXIS: &str = "slowest I/O";
 pub(super) const PASSES_TITLE: &str = "Speed of each pass";
 
 pub(super) const STALL: &str = "stall";
-
-/// The mark of a stall in a chart.
-pub(super) fn stall_mark(duration: Nanos) -> String {
-    format!("stalled {duration}")
-}
 
 pub(super) fn file_size_is_not_of_blocks(file_size: u64, block: u64) -> String {
     let nearest = use_nearest_multiple(file_size, block, block..=u64::MAX);
@@ -397,19 +398,6 @@ pub(super) fn from_is_not_of_blocks(from: u64, block: u64) -> String {
     format!("from = {from} is not a multiple of the block size, {block}; {nearest}")
 }
 
-pub(super) fn parts_of_several_files(parts: u32, files: u32, most: u32) -> String {
-    format!("parts = {parts} with {files} files; use 1 to {most} parts of a single file, or 1 of several")
-}
-
-pub(super) fn parts_do_not_divide(parts: u32, file_size: u64, block: u64) -> String {
-    let (size, block) = (exact_size(file_size), exact_size(block));
-    format!("parts = {parts} does not divide a file of {size} into whole blocks of {block}")
-}
-
-pub(super) fn target_is_read_only() -> String {
-    "fill writes, and this target is read-only; use a folder on the drive".into()
-}
-
 pub(super) fn does_not_fit(files: u32, each: Size, from: Size, capacity: Size) -> String {
     let files = count(u64::from(files), "file");
     match from.0 {
@@ -420,33 +408,19 @@ pub(super) fn does_not_fit(files: u32, each: Size, from: Size, capacity: Size) -
     }
 }
 
-pub(super) fn wrong_passes(text: &str) -> String {
-    format!("\"{text}\" is not a number of passes; use 1 to 1000, or until-steady")
-}
-
 // Names of workloads
 
-pub(super) fn part_name(unit: Unit, number: usize) -> String {
-    format!("{} {number}", unit.noun())
-}
-
-pub(super) fn pass_part_name(pass: usize, unit: Unit, number: usize) -> String {
-    format!("pass {pass}, {} {number}", unit.noun())
-}
-
-pub(super) fn read_back_name(unit: Unit, number: usize) -> String {
-    format!("{} {number} read back", unit.noun())
+likenew_core::sentences! {
+    pub(super) fn part_name(unit: Unit, number: usize) = "{} {number}", unit.noun();
+    pub(super) fn pass_part_name(pass: usize, unit: Unit, number: usize) =
+        "pass {pass}, {} {number}", unit.noun();
+    pub(super) fn read_back_name(unit: Unit, number: usize) = "{} {number} read back", unit.noun();
+    pub(super) fn files_do_not_fit(bytes: u64) =
+        "{} cannot hold that; give a smaller --file-size, --from or --block, or fewer --files", Size(bytes);
 }
 
 pub(super) const FROM_ON_REAL: &str =
     "--from is for simulated drives: in a folder the file system decides where files go";
-
-pub(super) fn files_do_not_fit(bytes: u64) -> String {
-    format!(
-        "{} cannot hold that; give a smaller --file-size, --from or --block, or fewer --files",
-        Size(bytes)
-    )
-}
 
 #[cfg(test)]
 mod tests {

@@ -96,7 +96,7 @@ impl ReplayInput<'_> {
         };
         let answer = match saved.interval {
             Some(_) => saved.map(|share| 100.0 * share).put(answer, "%"),
-            None => answer.caveat(wording::measured_once()),
+            None => answer.caveat(wording::MEASURED_ONCE),
         };
         (self.with_evidence(answer), Some(times))
     }
@@ -188,14 +188,14 @@ impl ReplayInput<'_> {
         let summary = options.summary.as_ref();
         let mut add = |applies: bool, sentence: String| answer.caveats.extend(applies.then_some(sentence));
         add(!first.is_whole(), wording::stopped_early(ios));
-        add(options.time.is_some(), wording::time_limit().into());
-        add(options.mode == ReplayMode::Fast, wording::fast_has_no_think_time().into());
+        add(options.time.is_some(), wording::TIME_LIMIT.into());
+        add(options.mode == ReplayMode::Fast, wording::FAST_HAS_NO_THINK_TIME.into());
         add(options.mode == ReplayMode::Timed, wording::timed_waits_for_nothing().into());
         for note in summary.iter().flat_map(|summary| &summary.notes) {
             add(true, wording::note_of_trace(note));
         }
         let has_ends = summary.is_some_and(|summary| summary.ends > 0);
-        add(options.mode == ReplayMode::Dependent && !has_ends, wording::no_recorded_ends().into());
+        add(options.mode == ReplayMode::Dependent && !has_ends, wording::NO_RECORDED_ENDS.into());
         add(options.speed != 1.0, wording::replay_speed(options.speed));
         add(options.idle_max.is_some(), wording::pauses_were_cut(options.idle_max.unwrap_or_default()));
         let skipped = share(skips, ios + skips);
@@ -204,7 +204,7 @@ impl ReplayInput<'_> {
         add(remapped_ios > 0, wording::remapped(share(remapped_ios, ios)));
         let writes = summary.is_some_and(|summary| summary.writes > 0);
         add(writes && !options.reads_only, wording::data_not_recorded(options.data));
-        add(options.prepare && self.evidence.geometry.writable, wording::prepared().into());
+        add(options.prepare && self.evidence.geometry.writable, wording::PREPARED.into());
         answer
     }
 

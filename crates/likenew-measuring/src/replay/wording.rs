@@ -28,35 +28,40 @@ pub(super) const WAITING_AXIS: &str = "waiting time";
 pub(super) const HERE_LINE: &str = "this drive";
 pub(super) const RECORDED_LINE: &str = "recorded";
 
-pub(super) fn absurd_summary(name: &str, count: u64) -> String {
-    format!(
-        "summary.{name} = {count} is more than any recording has; count the trace again by leaving the summary out"
-    )
-}
-
-pub(super) fn no_trace() -> String {
-    "trace: name the file of a trace".into()
-}
-
-pub(super) fn unknown_mode(text: &str) -> String {
-    format!("unknown mode \"{text}\"; use dependent, timed or fast")
-}
-
-pub(super) fn fast_keeps_no_times() -> String {
-    "speed and idle_max change recorded times, which mode = \"fast\" does not keep; remove one of them".into()
-}
-
-pub(super) fn no_trace_summary(trace: &str) -> String {
-    format!("the plan does not say what {trace} holds; run it with likenew run or likenew replay")
+likenew_core::sentences! {
+    pub(super) fn absurd_summary(name: &str, count: u64) =
+        "summary.{name} = {count} is more than any recording has; count the trace again by leaving the \
+         summary out";
+    pub(super) fn no_trace() = "trace: name the file of a trace";
+    pub(super) fn unknown_mode(text: &str) = "unknown mode \"{text}\"; use dependent, timed or fast";
+    pub(super) fn fast_keeps_no_times() =
+        "speed and idle_max change recorded times, which mode = \"fast\" does not keep; remove one of them";
+    pub(super) fn no_trace_summary(trace: &str) =
+        "the plan does not say what {trace} holds; run it with likenew run or likenew replay";
+    pub(super) fn trace_writes(trace: &str) =
+        "this target is read-only, and {trace} holds writes; add --reads-only, or test a folder";
+    pub(super) fn elapsed_times(here: Latency, recorded: Latency) =
+        "The replay took {here}; the recording took {recorded}.";
+    pub(super) fn stopped_early(ios: u64) =
+        "It was stopped early: this is about the first {} I/Os only.", Number(ios as f64);
+    pub(super) fn note_of_trace(note: &str) = "Trace: {note}.";
+    pub(super) fn replay_speed(speed: f64) = "Recorded times were replayed {} as fast.", Factor(speed);
+    pub(super) fn pauses_were_cut(idle_max: Nanos) =
+        "Pauses were cut to {idle_max}, which leaves a drive less time for garbage collection.";
+    pub(super) fn only_reads_replayed(skipped: Share) =
+        "Only reads were replayed; {skipped} of the I/Os were left out.";
+    pub(super) fn trim_left_out(skipped: Share) =
+        "This target has no TRIM; {skipped} of the I/Os were left out.";
+    pub(super) fn remapped(share: Share) =
+        "{share} of the I/Os were moved or made longer to fit this target's addresses and blocks.";
+    pub(super) fn data_not_recorded(data: DataClass) =
+        "A trace has no written data; {data} data was written instead.";
+    fn own_lateness(share: Share) = "Lateness that the drive did not cause is {share} of all waiting.";
 }
 
 pub(super) fn nothing_to_replay(trace: &str, reads_only: bool) -> String {
     let what = if reads_only { "reads" } else { "I/Os" };
     format!("{trace} holds no {what}")
-}
-
-pub(super) fn trace_writes(trace: &str) -> String {
-    format!("this target is read-only, and {trace} holds writes; add --reads-only, or test a folder")
 }
 
 /// What decides: the sum of latencies or, if I/Os start as soon as possible, the time with any in flight.
@@ -195,9 +200,7 @@ pub(super) fn summary_of_difference(measure: Measure, times: Times) -> String {
     }
 }
 
-pub(super) fn measured_once() -> &'static str {
-    "It was measured once, so how much results vary is unknown."
-}
+pub(super) const MEASURED_ONCE: &str = "It was measured once, so how much results vary is unknown.";
 
 /// Adds the command that measures how much passes vary.
 pub(super) fn with_more_passes(answer: Answer, again: &Rerun) -> Answer {
@@ -213,62 +216,21 @@ pub(super) fn busy_times(here: Latency, recorded: Latency, saved: Option<f64>) -
     }
 }
 
-pub(super) fn elapsed_times(here: Latency, recorded: Latency) -> String {
-    format!("The replay took {here}; the recording took {recorded}.")
-}
+pub(super) const TIME_LIMIT: &str = "Each pass ended at the time limit, wherever it was in the trace.";
 
-pub(super) fn stopped_early(ios: u64) -> String {
-    format!("It was stopped early: this is about the first {} I/Os only.", Number(ios as f64))
-}
-
-pub(super) fn time_limit() -> &'static str {
-    "Each pass ended at the time limit, wherever it was in the trace."
-}
-
-pub(super) fn fast_has_no_think_time() -> &'static str {
-    "As fast as possible ignores think times: more I/Os were in flight than the recorded programs had."
-}
+pub(super) const FAST_HAS_NO_THINK_TIME: &str =
+    "As fast as possible ignores think times: more I/Os were in flight than the recorded programs had.";
 
 pub(super) fn timed_waits_for_nothing() -> &'static str {
     "I/Os left at their recorded times. Programs would have waited for a slower drive, and gone on sooner on a \
      faster one."
 }
 
-pub(super) fn note_of_trace(note: &str) -> String {
-    format!("Trace: {note}.")
-}
+pub(super) const NO_RECORDED_ENDS: &str =
+    "The trace does not say when I/Os ended, so each application was taken to do one I/O at a time.";
 
-pub(super) fn no_recorded_ends() -> &'static str {
-    "The trace does not say when I/Os ended, so each application was taken to do one I/O at a time."
-}
-
-pub(super) fn replay_speed(speed: f64) -> String {
-    format!("Recorded times were replayed {} as fast.", Factor(speed))
-}
-
-pub(super) fn pauses_were_cut(idle_max: Nanos) -> String {
-    format!("Pauses were cut to {idle_max}, which leaves a drive less time for garbage collection.")
-}
-
-pub(super) fn only_reads_replayed(skipped: Share) -> String {
-    format!("Only reads were replayed; {skipped} of the I/Os were left out.")
-}
-
-pub(super) fn trim_left_out(skipped: Share) -> String {
-    format!("This target has no TRIM; {skipped} of the I/Os were left out.")
-}
-
-pub(super) fn remapped(share: Share) -> String {
-    format!("{share} of the I/Os were moved or made longer to fit this target's addresses and blocks.")
-}
-
-pub(super) fn data_not_recorded(data: DataClass) -> String {
-    format!("A trace has no written data; {data} data was written instead.")
-}
-
-pub(super) fn prepared() -> &'static str {
-    "What the trace touches was written once sequentially before, not as years of use leave it."
-}
+pub(super) const PREPARED: &str =
+    "What the trace touches was written once sequentially before, not as years of use leave it.";
 
 /// `late`: the 99th percentile of the lateness; `share`: lateness that the drive did not cause, of all
 /// waiting.
@@ -282,10 +244,6 @@ pub(super) fn late(late: Nanos, share: Share) -> Answer {
     Answer::unknown("replay_timing", "Replay timing", answer)
         .with_evidence(format!("99% of I/Os left at most {late} late."))
         .caveat("Close other programs: the replay needs a CPU core of its own.")
-}
-
-fn own_lateness(share: Share) -> String {
-    format!("Lateness that the drive did not cause is {share} of all waiting.")
 }
 
 /// The waiting of one application, on the first screen.

@@ -20,13 +20,11 @@ pub(super) const SECONDS_TITLE: &str = "Speed over time";
 /// Most workloads named in the summary.
 const NAMED_MAX: usize = 3;
 
-pub(super) fn no_workload() -> String {
-    "run: the plan has no [[options.workload]]; give at least one".into()
-}
-
-pub(super) fn wrong_files(file_size: u64) -> String {
-    let nearest = use_nearest_multiple(file_size, 4096, 4096..=u64::MAX);
-    format!("run: files must be at least 1, and file_size a multiple of 4KiB; for file_size {nearest}")
+likenew_core::sentences! {
+    pub(super) fn no_workload() = "run: the plan has no [[options.workload]]; give at least one";
+    pub(super) fn wrong_files(file_size: u64) =
+        "run: files must be at least 1, and file_size a multiple of 4KiB; for file_size {}",
+        use_nearest_multiple(file_size, 4096, 4096..=u64::MAX);
 }
 
 /// How fast one workload ran, by operation.
@@ -67,9 +65,7 @@ impl WorkloadSpeed<'_> {
     }
 }
 
-pub(super) fn measured_once() -> &'static str {
-    "Each workload ran once, so how much results vary is unknown."
-}
+pub(super) const MEASURED_ONCE: &str = "Each workload ran once, so how much results vary is unknown.";
 
 pub(super) fn summary(speeds: &[WorkloadSpeed<'_>]) -> String {
     let named = speeds.iter().take(NAMED_MAX).map(|speed| format!("{}: {}", speed.name, speed.text()));

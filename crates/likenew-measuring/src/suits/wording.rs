@@ -23,16 +23,14 @@ pub static DESCRIPTOR: Descriptor = Descriptor {
 pub(super) const TITLE: &str = "Durable writes";
 pub(super) const COMMITS: &str = "commits";
 
-pub(super) fn pass_name(writers: u32, pass: u32, passes: u32) -> String {
-    format!("{} {pass}/{passes}", self::writers(writers))
+likenew_core::sentences! {
+    pub(super) fn pass_name(writers: u32, pass: u32, passes: u32) =
+        "{} {pass}/{passes}", self::writers(writers);
+    pub(super) fn no_power_of_two(block: u64) = "block = {block} must be a power of two, such as 8KiB";
 }
 
 pub(super) fn writers(writers: u32) -> String {
     count(writers.into(), "writer")
-}
-
-pub(super) fn no_power_of_two(block: u64) -> String {
-    format!("block = {block} must be a power of two, such as 8KiB")
 }
 
 impl Use {

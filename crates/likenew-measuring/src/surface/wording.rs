@@ -39,8 +39,32 @@ pub(super) const MARK_UNREADABLE: &str = "unreadable";
 pub(super) const MARK_SLOW_ONCE: &str = "slow once";
 pub(super) const MARK_OPEN: &str = "slow?";
 
-pub(super) fn neither_read_nor_write(op: Mix) -> String {
-    format!("op = {op} cannot be mapped; use read or write")
+likenew_core::sentences! {
+    pub(super) fn neither_read_nor_write(op: Mix) = "op = {op} cannot be mapped; use read or write";
+    pub(super) fn points_exceed_span(points: u32, each: Size, span: Size) =
+        "{points} points of {each} exceed the target's {span}; use fewer points or fewer bytes";
+    pub(super) fn target_too_small(span: Size) = "{span} is too small to measure; use a larger target";
+    pub(super) fn only_a_share_was_measured(share: Share, bytes: Size) =
+        "{share} of the addresses were measured ({bytes}); slow regions between the points are missed.";
+    /// For a single region, whose other numbers are in the answer.
+    pub(super) fn measured_again(again: Rate) = "Measured again, it reached {again}.";
+    pub(super) fn more_regions(more: usize) =
+        "{} in the table slow_regions.", count(more as u64, "more region");
+    /// `ratio`: the first zone over the last.
+    pub(super) fn several_zones(zones: usize, ratio: f64) =
+        "There are {zones} zones; the first is {} as fast as the last.", Factor(ratio);
+    pub(super) fn falls_smoothly(points: usize) =
+        "Speed falls smoothly over {points} points; 1,000 points may show zones.";
+    pub(super) fn all_accesses_take_the_same(probes: usize) =
+        "All {} accesses took the same time.", Number(probes as f64);
+    pub(super) fn band_of_one_turn(turn: Latency) =
+        "Access times fill a uniform band above the seek curve, {turn} wide: one rotation.";
+    pub(super) fn accesses_left_out(far: usize, of: usize) =
+        "{far} of {of} accesses are far from that band and were left out of the fit.";
+    pub(super) fn usual_speed(rpm: f64) =
+        "Of the usual speeds only {} rpm is within the interval.", Number(rpm);
+    /// `Read cache`.
+    fn cache_question(op: &str) = "{} cache", capitalize(op);
 }
 
 pub(super) fn bytes_are_not_of_blocks(bytes: u64, block: u64) -> String {
@@ -50,14 +74,6 @@ pub(super) fn bytes_are_not_of_blocks(bytes: u64, block: u64) -> String {
         exact_size(bytes),
         exact_size(block)
     )
-}
-
-pub(super) fn points_exceed_span(points: u32, each: Size, span: Size) -> String {
-    format!("{points} points of {each} exceed the target's {span}; use fewer points or fewer bytes")
-}
-
-pub(super) fn target_too_small(span: Size) -> String {
-    format!("{span} is too small to measure; use a larger target")
 }
 
 fn operation(op: Mix) -> &'static str {
@@ -96,10 +112,6 @@ pub(super) fn speed(op: Mix, speeds: &CurveSpeeds, points: usize, span: Size) ->
     )
 }
 
-pub(super) fn only_a_share_was_measured(share: Share, bytes: Size) -> String {
-    format!("{share} of the addresses were measured ({bytes}); slow regions between the points are missed.")
-}
-
 pub(super) fn measure_all(again: &Rerun, time: Nanos) -> Action {
     again.action("measure_all", "Measure every address").time(time)
 }
@@ -126,15 +138,6 @@ pub(super) fn region(region: &SlowRegion) -> String {
         Some(again) => format!("{}; measured again: {again}.", region.short()),
         None => format!("{}.", region.short()),
     }
-}
-
-/// For a single region, whose other numbers are in the answer.
-pub(super) fn measured_again(again: Rate) -> String {
-    format!("Measured again, it reached {again}.")
-}
-
-pub(super) fn more_regions(more: usize) -> String {
-    format!("{} in the table slow_regions.", count(more as u64, "more region"))
 }
 
 fn slow_regions_answer(text: String, first: &SlowRegion, regions: usize) -> String {
@@ -280,15 +283,6 @@ pub(super) const DISKS_FALL: &str =
 pub(super) const FLASH_SHOULD_NOT_FALL: &str =
     "On flash, another program or heat may have slowed it down meanwhile.";
 
-/// `ratio`: the first zone over the last.
-pub(super) fn several_zones(zones: usize, ratio: f64) -> String {
-    format!("There are {zones} zones; the first is {} as fast as the last.", Factor(ratio))
-}
-
-pub(super) fn falls_smoothly(points: usize) -> String {
-    format!("Speed falls smoothly over {points} points; 1,000 points may show zones.")
-}
-
 pub(super) const OLD_DATA_READS_SLOWLY: &str = "Flash reads data slowly that was written long ago, as it needs read retries; the oldest data is often at the start.";
 pub(super) const EMPTY_END_LOOKS_FAST: &str =
     "Addresses that hold no data are answered without reading flash, so an empty end looks fast as well.";
@@ -317,10 +311,6 @@ pub(super) fn access_is_open(mean: Latency, probes: usize) -> Answer {
         count(probes as u64, "measurement")
     );
     Answer::unknown("access_time", "Access time", answer)
-}
-
-pub(super) fn all_accesses_take_the_same(probes: usize) -> String {
-    format!("All {} accesses took the same time.", Number(probes as f64))
 }
 
 pub(super) fn rank_correlation(value: f64, interval: Interval, probes: usize) -> String {
@@ -360,18 +350,6 @@ pub(super) fn rotation_is_open(kept: usize, of: usize, kurtosis: f64, width: Lat
         ))
 }
 
-pub(super) fn band_of_one_turn(turn: Latency) -> String {
-    format!("Access times fill a uniform band above the seek curve, {turn} wide: one rotation.")
-}
-
-pub(super) fn accesses_left_out(far: usize, of: usize) -> String {
-    format!("{far} of {of} accesses are far from that band and were left out of the fit.")
-}
-
-pub(super) fn usual_speed(rpm: f64) -> String {
-    format!("Of the usual speeds only {} rpm is within the interval.", Number(rpm))
-}
-
 pub(super) const SEEKS_INCLUDE_COMMAND: &str =
     "Seek times include command overhead, as the drive's cache did not answer.";
 
@@ -389,35 +367,23 @@ pub(super) fn no_burst(op: Mix, bytes: Size, rate: Rate) -> Answer {
     Answer::info(format!("cached_{op}"), cache_question(op), answer)
 }
 
-/// `Read cache`.
-fn cache_question(op: &str) -> String {
-    format!("{} cache", capitalize(op))
-}
-
 pub(super) const BURST_IS_CACHE: &str = "This is what the drive's cache and its link deliver.";
 pub(super) const BURST_IS_MEDIUM: &str = "No cache of the drive answers faster than its medium.";
 pub(super) const BURST_ONCE: &str = "It was measured once.";
 
 // Names of workloads and metrics
 
-/// `8 MiB at 301 GiB`, by which the owner finds it.
-pub(super) fn point_name(range: &Range<u64>) -> String {
-    format!("{} at {}", Size(range.end - range.start), Size(range.start))
-}
-
-pub(super) fn retest_name(point: usize, round: u32) -> String {
-    format!("point {point} again {round}")
+likenew_core::sentences! {
+    /// `8 MiB at 301 GiB`, by which the owner finds it.
+    pub(super) fn point_name(range: &Range<u64>) =
+        "{} at {}", Size(range.end - range.start), Size(range.start);
+    pub(super) fn retest_name(point: usize, round: u32) = "point {point} again {round}";
+    pub(super) fn points_do_not_fit(points: u32, block: u64, span: u64) =
+        "{points} points of {} each do not fit into {}; give fewer --points or a smaller --block",
+        Size(block), Size(span);
 }
 
 pub(super) const RANK_CORRELATION: &str = "rank correlation with distance";
-
-pub(super) fn points_do_not_fit(points: u32, block: u64, span: u64) -> String {
-    format!(
-        "{points} points of {} each do not fit into {}; give fewer --points or a smaller --block",
-        Size(block),
-        Size(span)
-    )
-}
 
 #[cfg(test)]
 mod tests {

@@ -49,18 +49,63 @@ fn operation_id(op: Mix) -> String {
     }
 }
 
-/// `4 KiB random reads`.
-fn ios(form: Form, op: Mix) -> String {
-    format!("{} {} {}", block(form), form.pattern, operations(op))
+likenew_core::sentences! {
+    /// `4 KiB random reads`.
+    fn ios(form: Form, op: Mix) = "{} {} {}", block(form), form.pattern, operations(op);
+    /// `4 KiB random, QD32`.
+    fn place(form: Form) = "{} {}, QD{}", block(form), form.pattern, form.depth;
+    pub(super) fn nothing_fits(reasons: &[String]) =
+        "none of these block sizes and queue depths can be measured here: {}", reasons.join("; ");
+    pub(super) fn classes_of_read_only_data() =
+        "this target is read-only, so --data cannot change what it holds; give one class of --data";
+    pub(super) fn not_a_block(text: &str) = "block = {text} is out of range; use 1 to 1GiB";
+    pub(super) fn no_such_order(text: &str) = "unknown order \"{text}\"; use listed or shuffled";
+    pub(super) fn empty_list(option: &str) = "{option}: give at least one value";
+    pub(super) fn too_many_cells(cells: usize, most: usize) =
+        "{} cells exceed the limit of {}; give fewer values", Number(cells as f64), Number(most as f64);
+    /// Why a block size cannot be measured on a drive.
+    pub(super) fn misaligned_block(block: Size, unit: u32) =
+        "{block}: not a multiple of the drive's {unit}-byte blocks; {}",
+        use_nearest_multiple(block.0, unit.into(), unit.into()..=u64::MAX);
+    pub(super) fn block_exceeds_span(block: Size, span: Size) = "{block}: larger than the span of {span}";
+    pub(super) fn block_crosses_files(block: Size, file: Size) =
+        "{block}: does not divide the file of {file}; give a --span that is a multiple of it";
+    pub(super) fn queue_exceeds_span(block: Size, depths: &[u32], span: Size) =
+        "{block} at {}: the queue would hold more than the span of {span}", queue_depths(depths);
+    pub(super) fn queue_exceeds_memory(block: Size, depths: &[u32], most: Size) =
+        "{block} at {}: the queue would hold more than {most}", queue_depths(depths);
+    pub(super) fn iops_interval(low: &str, high: &str) = "The 95% interval of the IOPS is {low}–{high}.";
+    /// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
+    pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) =
+        "{equal} of the other {others} combinations are as fast within their intervals; {} are enough for \
+         it ({rate}).", cell_name(least);
+    fn block_question(pattern: Pattern, op: Mix) = "Block size, {pattern} {}", operation(op);
+    pub(super) fn depths_of_blocks(first: Form, peak: Form) =
+        "{} was fastest at QD{}; the peak is at {}, QD{}.",
+        block(first), first.depth, block(peak), peak.depth;
+    pub(super) fn and_more(more: usize) = "And {more} more.";
+    fn depth_question(op: Mix) = "Queue depth for {}", operations(op);
+    fn depth_id(op: Mix) = "queue_depth_{}", operation_id(op);
+    pub(super) fn deeper_brings_little() = "Deeper queues bring less than {}.", Share(DIFFERENCE);
+    pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) =
+        "In {few} of them the queue empties for more than {} of the pass; use a longer --time and more \
+         --bytes.", Share(1.0 - mostly.0);
+    pub(super) fn in_flight(cell: Cell, in_flight: f64) =
+        "{}: {} in flight.", capitalize(&cell_name(cell)), digits(in_flight);
+    pub(super) fn drift_of(drift: &Drift) =
+        "{}: {} over {}.",
+        capitalize(&operations(drift.op)), drift.change(), count(drift.cells as u64, "combination");
+    pub(super) fn open_cells(open: usize) =
+        "The run ended before {} had enough passes.", count(open as u64, "combination");
+    pub(super) fn left_out(reason: &str) = "Left out: {reason}.";
+    pub(super) fn heat_title(pictured: &str) = "Speed by block size and queue depth: {pictured}";
+    pub(super) fn speed_title(pictured: &str) = "Speed by block size: {pictured}";
+    pub(super) fn iops_title(pictured: &str) = "IOPS by block size: {pictured}";
+    pub(super) fn depth_legend(depth: u32) = "QD{depth}";
 }
 
 fn block(form: Form) -> Size {
     Size(u64::from(form.block))
-}
-
-/// `4 KiB random, QD32`.
-fn place(form: Form) -> String {
-    format!("{} {}, QD{}", block(form), form.pattern, form.depth)
 }
 
 /// `4 KiB random reads at QD32`, and the data if it is not the default.
@@ -81,52 +126,6 @@ pub(super) fn data_name(data: DataClass) -> String {
 /// What would decide what the passes leave open.
 pub(super) fn more_passes(again: &Rerun) -> Action {
     again.action("more_passes", "Narrow the intervals with more passes")
-}
-
-pub(super) fn nothing_fits(reasons: &[String]) -> String {
-    format!("none of these block sizes and queue depths can be measured here: {}", reasons.join("; "))
-}
-
-pub(super) fn classes_of_read_only_data() -> String {
-    "this target is read-only, so --data cannot change what it holds; give one class of --data".into()
-}
-
-pub(super) fn not_a_block(text: &str) -> String {
-    format!("block = {text} is out of range; use 1 to 1GiB")
-}
-
-pub(super) fn no_such_order(text: &str) -> String {
-    format!("unknown order \"{text}\"; use listed or shuffled")
-}
-
-pub(super) fn empty_list(option: &str) -> String {
-    format!("{option}: give at least one value")
-}
-
-pub(super) fn too_many_cells(cells: usize, most: usize) -> String {
-    format!("{} cells exceed the limit of {}; give fewer values", Number(cells as f64), Number(most as f64))
-}
-
-/// Why a block size cannot be measured on a drive.
-pub(super) fn misaligned_block(block: Size, unit: u32) -> String {
-    let nearest = use_nearest_multiple(block.0, unit.into(), unit.into()..=u64::MAX);
-    format!("{block}: not a multiple of the drive's {unit}-byte blocks; {nearest}")
-}
-
-pub(super) fn block_exceeds_span(block: Size, span: Size) -> String {
-    format!("{block}: larger than the span of {span}")
-}
-
-pub(super) fn block_crosses_files(block: Size, file: Size) -> String {
-    format!("{block}: does not divide the file of {file}; give a --span that is a multiple of it")
-}
-
-pub(super) fn queue_exceeds_span(block: Size, depths: &[u32], span: Size) -> String {
-    format!("{block} at {}: the queue would hold more than the span of {span}", queue_depths(depths))
-}
-
-pub(super) fn queue_exceeds_memory(block: Size, depths: &[u32], most: Size) -> String {
-    format!("{block} at {}: the queue would hold more than {most}", queue_depths(depths))
 }
 
 fn queue_depths(depths: &[u32]) -> String {
@@ -182,22 +181,6 @@ fn peak_rate(peak: &Peak) -> String {
 pub(super) const MEASURED_ONCE: &str =
     "Each combination was measured once, so how much results vary is unknown.";
 
-pub(super) fn iops_interval(low: &str, high: &str) -> String {
-    format!("The 95% interval of the IOPS is {low}–{high}.")
-}
-
-/// `least`: of the cells as fast as the fastest, the one with the fewest bytes in flight.
-pub(super) fn as_fast_as_peak(equal: usize, others: usize, least: Cell, rate: Rate) -> String {
-    format!(
-        "{equal} of the other {others} combinations are as fast within their intervals; {} are enough for it ({rate}).",
-        cell_name(least)
-    )
-}
-
-fn block_question(pattern: Pattern, op: Mix) -> String {
-    format!("Block size, {pattern} {}", operation(op))
-}
-
 /// The smallest block that comes close to the peak.
 pub(super) fn enough_block(first: Form, op: Mix, enough: Share, rate: Rate, peak: Rate) -> Answer {
     let answer = format!("{} reaches {enough} of the peak ({rate} of {peak})", block(first));
@@ -216,16 +199,6 @@ pub(super) fn enough_block_is_open(
         if is_one_pass { "one pass cannot tell which" } else { "the passes vary too much to say which" };
     let answer = format!("{enough} of the peak ({peak}) from {} on; {reason}", range(low, high));
     Answer::unknown("enough_block", block_question(first.pattern, op), answer)
-}
-
-pub(super) fn depths_of_blocks(first: Form, peak: Form) -> String {
-    format!(
-        "{} was fastest at QD{}; the peak is at {}, QD{}.",
-        block(first),
-        first.depth,
-        block(peak),
-        peak.depth
-    )
 }
 
 pub(super) const SMALLEST_BLOCK: &str = "It is the smallest block that was measured.";
@@ -280,10 +253,6 @@ pub(super) fn dip(dip: &Dip) -> String {
     format!("{}: {rate}, {ratio} of the {smaller_rate} of {}.", capitalize(&cell_name(at)), block(smaller))
 }
 
-pub(super) fn and_more(more: usize) -> String {
-    format!("And {more} more.")
-}
-
 /// The speed of one block at a queue depth.
 #[derive(Clone, Copy)]
 pub(super) struct DepthSpeed {
@@ -291,14 +260,6 @@ pub(super) struct DepthSpeed {
     pub(super) iops: f64,
     /// Over the shallowest.
     pub(super) ratio: Option<f64>,
-}
-
-fn depth_question(op: Mix) -> String {
-    format!("Queue depth for {}", operations(op))
-}
-
-fn depth_id(op: Mix) -> String {
-    format!("queue_depth_{}", operation_id(op))
 }
 
 pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
@@ -366,10 +327,6 @@ pub(super) fn iops_by_depth(speeds: &[DepthSpeed]) -> String {
     format!("{}.", speeds.join(", "))
 }
 
-pub(super) fn deeper_brings_little() -> String {
-    format!("Deeper queues bring less than {}.", Share(DIFFERENCE))
-}
-
 pub(super) const DEEPEST_DEPTH: &str =
     "It is the deepest queue that was measured; deeper ones may be faster.";
 pub(super) const SERVES_ONE_AT_A_TIME: &str =
@@ -384,23 +341,12 @@ pub(super) fn queue_was_full(cells: usize) -> Answer {
     ))
 }
 
-pub(super) fn queue_was_mostly_full(few: usize, mostly: Share) -> String {
-    format!(
-        "In {few} of them the queue empties for more than {} of the pass; use a longer --time and more --bytes.",
-        Share(1.0 - mostly.0)
-    )
-}
-
 pub(super) fn queue_ran_empty(empty: usize, cells: usize) -> Answer {
     let answer = format!(
         "not as deep as asked for in {empty} of {}, which measure this computer rather than the drive",
         count(cells as u64, "combination")
     );
     Answer::unknown("queue_fullness", "Queue", answer)
-}
-
-pub(super) fn in_flight(cell: Cell, in_flight: f64) -> String {
-    format!("{}: {} in flight.", capitalize(&cell_name(cell)), digits(in_flight))
 }
 
 /// The kind of a ratio.
@@ -536,15 +482,6 @@ pub(super) fn drift_is_open(worst: &Drift) -> Answer {
     Answer::unknown("drift", "Drift", answer)
 }
 
-pub(super) fn drift_of(drift: &Drift) -> String {
-    format!(
-        "{}: {} over {}.",
-        capitalize(&operations(drift.op)),
-        drift.change(),
-        count(drift.cells as u64, "combination")
-    )
-}
-
 pub(super) fn name_of_mean(cell: Cell) -> String {
     capitalize(&cell_name(cell))
 }
@@ -559,10 +496,6 @@ pub(super) fn run_ended_early(open: usize, of: usize) -> Answer {
     Answer::unknown("precision", "Precision", answer)
 }
 
-pub(super) fn open_cells(open: usize) -> String {
-    format!("The run ended before {} had enough passes.", count(open as u64, "combination"))
-}
-
 pub(super) fn some_cells_left_out(measured: usize) -> Answer {
     let answer =
         format!("{} measured; the others do not fit this target", count(measured as u64, "combination"));
@@ -572,10 +505,6 @@ pub(super) fn some_cells_left_out(measured: usize) -> Answer {
 pub(super) fn some_cells_unfinished(done: usize, wanted: usize) -> Answer {
     let answer = format!("{done} of {} have all their passes", count(wanted as u64, "combination"));
     Answer::unknown("coverage", "Coverage", answer)
-}
-
-pub(super) fn left_out(reason: &str) -> String {
-    format!("Left out: {reason}.")
 }
 
 /// A row of the overview: one pattern of one operation.
@@ -615,23 +544,7 @@ pub(super) fn pictured(pattern: Pattern, op: Mix, data: Option<DataClass>) -> St
     data.map_or(name.clone(), |data| format!("{name}, {}", data_name(data)))
 }
 
-pub(super) fn heat_title(pictured: &str) -> String {
-    format!("Speed by block size and queue depth: {pictured}")
-}
-
-pub(super) fn speed_title(pictured: &str) -> String {
-    format!("Speed by block size: {pictured}")
-}
-
-pub(super) fn iops_title(pictured: &str) -> String {
-    format!("IOPS by block size: {pictured}")
-}
-
 pub(super) const HEAT_ROWS: &str = "queue depth";
-
-pub(super) fn depth_legend(depth: u32) -> String {
-    format!("QD{depth}")
-}
 
 #[cfg(test)]
 mod tests {

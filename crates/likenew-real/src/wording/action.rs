@@ -22,108 +22,35 @@ pub(crate) const LIST_DEVICES: &str = "list the block devices in /sys/block";
 pub(crate) const SET_UP_IO_URING: &str = "set up io_uring (or use --engine posix)";
 pub(crate) const CONTINUE_IO_URING: &str = "continue with io_uring (or use --engine posix)";
 
-pub(crate) fn flush(path: impl Display) -> String {
-    format!("flush {path}")
-}
-
-pub(crate) fn list(path: impl Display) -> String {
-    format!("list {path}")
-}
-
-pub(crate) fn lock(path: impl Display) -> String {
-    format!("lock {path}")
-}
-
-pub(crate) fn make(path: impl Display) -> String {
-    format!("create {path}")
-}
-
-pub(crate) fn open_path(path: impl Display) -> String {
-    format!("open {path}")
-}
-
-pub(crate) fn reserve_buffers(bytes: &str) -> String {
-    format!("reserve {bytes} of memory for I/O buffers (use less depth or shorter I/Os)")
-}
-
-pub(crate) fn start_threads(threads: impl Display) -> String {
-    format!("start {threads} threads for I/O (use less depth)")
-}
-
-pub(crate) fn start_ring_thread() -> String {
-    "start a thread of io_uring (raise the limit of processes: ulimit -u; or use --engine posix)".to_owned()
-}
-
-pub(crate) fn list_devices_in(folder: impl Display) -> String {
-    format!("list the block devices in {folder}")
-}
-
-pub(crate) fn set_instance(name: &str, value: &str) -> String {
-    format!("set {name} of a tracing instance to {value}")
-}
-
-pub(crate) fn read_instance(name: &str) -> String {
-    format!("read {name} of a tracing instance")
-}
-
-pub(crate) fn lock_marker(path: impl Display) -> String {
-    format!("lock {path} (its file system must support flock)")
-}
-
-pub(crate) fn make_durable(path: impl Display) -> String {
-    format!("make {path} durable")
-}
-
-pub(crate) fn remove_folder(path: impl Display) -> String {
-    format!("remove the folder {path}")
-}
-
-pub(crate) fn look_at_marker(path: impl Display) -> String {
-    format!("examine the marker in {path}")
-}
-
-pub(crate) fn read_marker(path: impl Display) -> String {
-    format!("read the marker in {path}")
-}
-
-pub(crate) fn find_drive(path: impl Display) -> String {
-    format!("find the drive below {path}")
-}
-
-pub(crate) fn ask_size(path: impl Display) -> String {
-    format!("read the size of {path}")
-}
-
-pub(crate) fn ask_free_space(path: impl Display) -> String {
-    format!("read the free space of {path}")
-}
-
-pub(crate) fn ask_place(path: impl Display) -> String {
-    format!("find where {path} lies")
-}
-
-pub(crate) fn ask_namespace(path: impl Display) -> String {
-    format!("ask for the namespace of {path}")
-}
-
-pub(crate) fn ask_controller(path: impl Display) -> String {
-    format!("ask {path} what it supports")
-}
-
-pub(crate) fn ask_namespaces(path: impl Display) -> String {
-    format!("ask {path} for its namespaces")
-}
-
-pub(crate) fn ask_format(path: impl Display) -> String {
-    format!("ask {path} for its format")
-}
-
-pub(crate) fn format(path: impl Display) -> String {
-    format!("format {path}")
-}
-
-pub(crate) fn look_at(path: impl Display) -> String {
-    format!("examine {path}")
+likenew_core::sentences! {
+    pub(crate) fn flush(path: impl Display) = "flush {path}";
+    pub(crate) fn list(path: impl Display) = "list {path}";
+    pub(crate) fn lock(path: impl Display) = "lock {path}";
+    pub(crate) fn make(path: impl Display) = "create {path}";
+    pub(crate) fn open_path(path: impl Display) = "open {path}";
+    pub(crate) fn reserve_buffers(bytes: &str) =
+        "reserve {bytes} of memory for I/O buffers (use less depth or shorter I/Os)";
+    pub(crate) fn start_threads(threads: impl Display) = "start {threads} threads for I/O (use less depth)";
+    pub(crate) fn start_ring_thread() =
+        "start a thread of io_uring (raise the limit of processes: ulimit -u; or use --engine posix)";
+    pub(crate) fn list_devices_in(folder: impl Display) = "list the block devices in {folder}";
+    pub(crate) fn set_instance(name: &str, value: &str) = "set {name} of a tracing instance to {value}";
+    pub(crate) fn read_instance(name: &str) = "read {name} of a tracing instance";
+    pub(crate) fn lock_marker(path: impl Display) = "lock {path} (its file system must support flock)";
+    pub(crate) fn make_durable(path: impl Display) = "make {path} durable";
+    pub(crate) fn remove_folder(path: impl Display) = "remove the folder {path}";
+    pub(crate) fn look_at_marker(path: impl Display) = "examine the marker in {path}";
+    pub(crate) fn read_marker(path: impl Display) = "read the marker in {path}";
+    pub(crate) fn find_drive(path: impl Display) = "find the drive below {path}";
+    pub(crate) fn ask_size(path: impl Display) = "read the size of {path}";
+    pub(crate) fn ask_free_space(path: impl Display) = "read the free space of {path}";
+    pub(crate) fn ask_place(path: impl Display) = "find where {path} lies";
+    pub(crate) fn ask_namespace(path: impl Display) = "ask for the namespace of {path}";
+    pub(crate) fn ask_controller(path: impl Display) = "ask {path} what it supports";
+    pub(crate) fn ask_namespaces(path: impl Display) = "ask {path} for its namespaces";
+    pub(crate) fn ask_format(path: impl Display) = "ask {path} for its format";
+    pub(crate) fn format(path: impl Display) = "format {path}";
+    pub(crate) fn look_at(path: impl Display) = "examine {path}";
 }
 
 // Verb phrases of `not_possible`, which puts "could not" before them and a path behind them.
@@ -151,40 +78,23 @@ pub(crate) fn with_path(action: &str, path: impl Display) -> String {
 
 // ## Whole sentences of `not_possible`
 
-pub(crate) fn does_not_exist(path: impl Display) -> String {
-    format!("{path} does not exist; check the spelling, or create it first")
-}
-
-pub(crate) fn read_only_file_system(action: &str, path: impl Display) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn does_not_exist(path: impl Display) =
+        "{path} does not exist; check the spelling, or create it first";
+    pub(crate) fn read_only_file_system(action: &str, path: impl Display) =
         "could not {action} {path}: its file system is mounted read-only; choose a folder on one that is \
-         writable"
-    )
-}
-
-pub(crate) fn no_permission(action: &str, path: impl Display) -> String {
-    format!(
+         writable";
+    pub(crate) fn no_permission(action: &str, path: impl Display) =
         "could not {action} {path}: you have no permission for that; choose another place, or run as its \
-         owner or as root"
-    )
-}
-
-/// Permission bits do not stop root.
-pub(crate) fn no_permission_for_root(action: &str, path: impl Display) -> String {
-    format!(
-        "could not {action} {path}: the system forbids it even to root, as a container, a network file system or \
-         an immutable file does; allow it there, or choose another place"
-    )
-}
-
-pub(crate) fn no_space_left(action: &str, path: impl Display) -> String {
-    format!("could not {action} {path}: no space is left there, or a quota is used up; free some space first")
-}
-
-pub(crate) fn circular_link(path: impl Display) -> String {
-    format!("{path} is a symbolic link that leads in a circle; give the path that it is meant for")
-}
-
-pub(crate) fn too_many_files(action: &str, path: impl Display) -> String {
-    format!("could not {action} {path}: too many files are open; raise the limit (ulimit -n)")
+         owner or as root";
+    /// Permission bits do not stop root.
+    pub(crate) fn no_permission_for_root(action: &str, path: impl Display) =
+        "could not {action} {path}: the system forbids it even to root, as a container, a network file \
+         system or an immutable file does; allow it there, or choose another place";
+    pub(crate) fn no_space_left(action: &str, path: impl Display) =
+        "could not {action} {path}: no space is left there, or a quota is used up; free some space first";
+    pub(crate) fn circular_link(path: impl Display) =
+        "{path} is a symbolic link that leads in a circle; give the path that it is meant for";
+    pub(crate) fn too_many_files(action: &str, path: impl Display) =
+        "could not {action} {path}: too many files are open; raise the limit (ulimit -n)";
 }

@@ -8,30 +8,17 @@ use likenew_core::units::amount;
 
 pub(crate) const FORMAT_WITHOUT_ERASE: &str = "erase 0 may leave data readable; use 1 (user data) or 2 (key)";
 
-pub(crate) fn not_an_erase(number: u8) -> String {
-    format!("{number} is not a kind of erase; use 1 (user data) or 2 (key)")
-}
-
-pub(crate) fn not_formatted(path: &str, reason: &str) -> String {
-    format!("{path} was not formatted: {reason}")
-}
-
-pub(crate) fn not_a_block_device(path: impl Display) -> String {
-    format!("{path} is not a block device; give a drive or partition")
-}
-
-pub(crate) fn no_discards(path: &str) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn not_an_erase(number: u8) = "{number} is not a kind of erase; use 1 (user data) or 2 (key)";
+    pub(crate) fn not_formatted(path: &str, reason: &str) = "{path} was not formatted: {reason}";
+    pub(crate) fn not_a_block_device(path: impl Display) =
+        "{path} is not a block device; give a drive or partition";
+    pub(crate) fn no_discards(path: &str) =
         "{path} was not changed: it does not support discards, or a layer blocks them; likenew facts {path} \
-         shows which layer, and a full overwrite needs none"
-    )
-}
-
-pub(crate) fn nothing_known(path: impl Display, reason: &str) -> String {
-    format!(
+         shows which layer, and a full overwrite needs none";
+    pub(crate) fn nothing_known(path: impl Display, reason: &str) =
         "{path} was not changed: nothing is known about the drive below it ({reason}); see likenew facts \
-         {path}"
-    )
+         {path}";
 }
 
 // ## Clauses: why a namespace is not formatted, and what to do (`consent::not_changed` puts the path before them)
@@ -87,12 +74,21 @@ pub(crate) const TOO_MANY_FILES: &str = "it holds more files than are looked at 
 pub(crate) const PARTITION_TABLE: &str = "the partition table";
 pub(crate) const DRIVE_NOT_REPORTED: &str = "the system does not report its drive";
 
-pub(crate) fn not_known_enough(reason: &str, help: &str) -> String {
-    format!("{reason}, and this step cannot be interrupted; {help}")
-}
-
-pub(crate) fn not_fulfilled(reason: &str, remedy: &str) -> String {
-    format!("{reason}; {remedy}")
+likenew_core::sentences! {
+    pub(crate) fn not_known_enough(reason: &str, help: &str) =
+        "{reason}, and this step cannot be interrupted; {help}";
+    pub(crate) fn not_fulfilled(reason: &str, remedy: &str) = "{reason}; {remedy}";
+    pub(crate) fn on_battery(percent: u8) = "the machine runs on a battery at {percent}%";
+    pub(crate) fn pending_sectors(count: u64) = "it has {count} pending sectors";
+    pub(crate) fn spare_left(spare_percent: f64, threshold_percent: f64) =
+        "{spare_percent:.0}% of its spare is left; its limit is {threshold_percent:.0}%";
+    pub(crate) fn no_known_problem(model: &str) = "no problem is known for {model}";
+    pub(crate) fn known_problem(reason: &str, source: &str) = "{reason} ({source})";
+    /// The drive names its own limit.
+    pub(crate) fn temperature_and_warning(now_c: f64, warning_c: f64) =
+        "it is at {now_c:.0} °C; it warns from {warning_c:.0} °C";
+    pub(crate) fn temperature_and_rating(now_c: f64, rated_c: f64) =
+        "it is at {now_c:.0} °C; such drives are rated up to {rated_c:.0} °C";
 }
 
 pub(crate) const PLUGGED_IN: &str = "the machine is plugged in";
@@ -127,26 +123,6 @@ pub(crate) const PASSWORD_SET: &str = "a password is set on it already";
 pub(crate) const REMOVE_PASSWORD: &str = "remove it with that password first (hdparm --security-disable)";
 pub(crate) const UNLOCKED: &str = "it is neither locked nor frozen";
 
-pub(crate) fn on_battery(percent: u8) -> String {
-    format!("the machine runs on a battery at {percent}%")
-}
-
-pub(crate) fn pending_sectors(count: u64) -> String {
-    format!("it has {count} pending sectors")
-}
-
-pub(crate) fn spare_left(spare_percent: f64, threshold_percent: f64) -> String {
-    format!("{spare_percent:.0}% of its spare is left; its limit is {threshold_percent:.0}%")
-}
-
-pub(crate) fn no_known_problem(model: &str) -> String {
-    format!("no problem is known for {model}")
-}
-
-pub(crate) fn known_problem(reason: &str, source: &str) -> String {
-    format!("{reason} ({source})")
-}
-
 pub(crate) fn temperature_unknown(reason: Option<&str>) -> String {
     not_known("its temperature is unknown", reason)
 }
@@ -161,15 +137,6 @@ pub(crate) fn model_unknown(reason: Option<&str>) -> String {
 
 fn not_known(sentence: &str, reason: Option<&str>) -> String {
     reason.map_or_else(|| sentence.to_owned(), |reason| format!("{sentence}: {reason}"))
-}
-
-/// The drive names its own limit.
-pub(crate) fn temperature_and_warning(now_c: f64, warning_c: f64) -> String {
-    format!("it is at {now_c:.0} °C; it warns from {warning_c:.0} °C")
-}
-
-pub(crate) fn temperature_and_rating(now_c: f64, rated_c: f64) -> String {
-    format!("it is at {now_c:.0} °C; such drives are rated up to {rated_c:.0} °C")
 }
 
 // ## What a format does
@@ -199,15 +166,12 @@ pub(crate) const FORMAT_CHANGED: &str = "its format has changed since the check;
 
 // ## ATA secure erase
 
-pub(crate) fn no_secure_erase(path: impl Display) -> String {
-    format!("{path} has no secure erase; discard it, or overwrite it instead.")
-}
-
-pub(crate) fn secure_erase(path: impl Display) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn no_secure_erase(path: impl Display) =
+        "{path} has no secure erase; discard it, or overwrite it instead.";
+    pub(crate) fn secure_erase(path: impl Display) =
         "A secure erase makes {path} erase everything on it, including its spare area. It cannot be \
-         interrupted or undone."
-    )
+         interrupted or undone.";
 }
 
 pub(crate) const ON_SATA_ONLY: &str = "Connect the drive to SATA inside the machine, never behind USB or a \
@@ -267,8 +231,15 @@ pub(crate) fn secure_erase_commands(path: impl Display, option: &str, password: 
 
 // ## Sanitize
 
-pub(crate) fn no_ata_sanitize(path: impl Display) -> String {
-    format!("{path} has no Sanitize; discard it, or overwrite it instead.")
+likenew_core::sentences! {
+    pub(crate) fn no_ata_sanitize(path: impl Display) =
+        "{path} has no Sanitize; discard it, or overwrite it instead.";
+    pub(crate) fn ata_sanitize_command(path: impl Display, option: &str) =
+        "    hdparm --yes-i-know-what-i-am-doing {option} {path}";
+    pub(crate) fn no_nvme_sanitize(path: impl Display) =
+        "{path} has no Sanitize; discard it, or format it with an erase instead.";
+    pub(crate) fn nvme_sanitize_command(path: impl Display, action: &str) =
+        "    nvme sanitize {path} {action} --ause";
 }
 
 pub(crate) fn ata_sanitize(path: impl Display) -> [String; 2] {
@@ -297,16 +268,8 @@ pub(crate) const BY_WRITING: &str = "By writing all of it, in hours:";
 pub(crate) const BY_WRITING_ONCE: &str =
     "By writing all of it once, in hours (without --owpass=1 it would be written sixteen times):";
 
-pub(crate) fn ata_sanitize_command(path: impl Display, option: &str) -> String {
-    format!("    hdparm --yes-i-know-what-i-am-doing {option} {path}")
-}
-
 pub(crate) fn ata_sanitize_progress(path: impl Display) -> [String; 2] {
     ["To see its progress:".to_owned(), format!("    hdparm --sanitize-status {path}")]
-}
-
-pub(crate) fn no_nvme_sanitize(path: impl Display) -> String {
-    format!("{path} has no Sanitize; discard it, or format it with an erase instead.")
 }
 
 pub(crate) fn nvme_sanitize(path: impl Display) -> [String; 2] {
@@ -320,10 +283,6 @@ pub(crate) fn nvme_sanitize(path: impl Display) -> [String; 2] {
          drive takes no I/O until a sanitize succeeds; \"--ause\" below lets it be used again after that."
             .to_owned(),
     ]
-}
-
-pub(crate) fn nvme_sanitize_command(path: impl Display, action: &str) -> String {
-    format!("    nvme sanitize {path} {action} --ause")
 }
 
 pub(crate) fn nvme_sanitize_progress(path: impl Display) -> [String; 2] {

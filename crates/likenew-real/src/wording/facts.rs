@@ -14,17 +14,29 @@ pub(crate) const NO_SPEED_CLASS: &str = "the card has none";
 pub(crate) const NOT_THERE: &str = "the system does not have it";
 pub(crate) const NO_PERMISSION: &str = "this user may not read it";
 
-pub(crate) fn unreadable(error: &io::Error) -> String {
-    let error = system_reason(error);
-    format!("it cannot be read: {error}")
+likenew_core::sentences! {
+    pub(crate) fn unreadable(error: &io::Error) = "it cannot be read: {}", system_reason(error);
+    pub(crate) fn no_answer(errno: Errno) = "there was no answer: {errno}";
+    pub(crate) fn not_a_target(path: impl Display) =
+        "{path} is neither a folder, a file nor a block device: give one of these";
+    pub(crate) fn places_unknown(reason: &str) = "this file system does not report where files are: {reason}";
+    pub(crate) fn not_installed(name: &str) = "{name} is not installed";
+    pub(crate) fn not_started(name: &str, error: &io::Error) =
+        "{name} could not be started: {}", system_reason(error);
+    pub(crate) fn timed_out(name: &str, limit_s: u64) = "{name} took longer than {limit_s} s";
+    pub(crate) fn output_unreadable(name: &str, error: &io::Error) =
+        "the output of {name} could not be read: {}", system_reason(error);
+    pub(crate) fn not_reported_by(name: &str) = "{name} does not report it";
+    pub(crate) fn smartctl_failed(reason: &str) = "smartctl could not read it: {reason}";
+    /// A reason with what its owner could do.
+    pub(crate) fn with_help(reason: &str, help: &str) = "{reason}; {help}";
+    pub(crate) fn exit_status(status: u64) = "it ended with exit status {status}";
+    pub(crate) fn sends_trim_unknown(kind: &str) = "it is not known whether {kind} sends TRIM";
+    pub(crate) fn may_not_be_read(file: &str) = "{file} may not be read";
 }
 
 pub(crate) const NEEDS_ROOT: &str = "the query needs root";
 pub(crate) const UNSUPPORTED_QUERY: &str = "this kind of device does not support the query";
-
-pub(crate) fn no_answer(errno: Errno) -> String {
-    format!("there was no answer: {errno}")
-}
 
 pub(crate) const NO_ANSWER: &str = "there was no answer";
 pub(crate) const UNEXPECTED_PAGE: &str = "the page has an unexpected format";
@@ -57,20 +69,12 @@ pub(crate) const INSTALL_SMARTMONTOOLS: &str = "install smartmontools";
 pub(crate) const FACTS_ONLY: &str = "it was opened for facts only";
 pub(crate) const ALL_DRIVES: &str = "all drives of this machine";
 
-pub(crate) fn not_a_target(path: impl Display) -> String {
-    format!("{path} is neither a folder, a file nor a block device: give one of these")
-}
-
 pub(crate) const NO_SIZE: &str = "it has no size";
 pub(crate) const ZFS_PER_DATASET: &str = "ZFS sets this for each dataset";
 pub(crate) const NO_LARGE_FILE: &str = "there is no file of 1 MiB or more";
 pub(crate) const FILE_NOT_VISIBLE: &str = "its file is not visible from here";
 pub(crate) const TOO_MANY_HOLES: &str = "it has too many of them";
 pub(crate) const NO_FILES: &str = "there are no files";
-
-pub(crate) fn places_unknown(reason: &str) -> String {
-    format!("this file system does not report where files are: {reason}")
-}
 
 pub(crate) const NOT_REPORTED: &str = "the drive does not report it";
 pub(crate) const NO_MODEL: &str = "it reports no model";
@@ -98,52 +102,13 @@ pub(crate) const NO_THIN_PROVISIONING: &str = "the drive reports its full size a
 pub(crate) const NO_BETTER_FORMAT: &str = "no format is better";
 pub(crate) const NO_POLICY: &str = "no policy is selected";
 
-pub(crate) fn not_installed(name: &str) -> String {
-    format!("{name} is not installed")
-}
-
-pub(crate) fn not_started(name: &str, error: &io::Error) -> String {
-    let error = system_reason(error);
-    format!("{name} could not be started: {error}")
-}
-
-pub(crate) fn timed_out(name: &str, limit_s: u64) -> String {
-    format!("{name} took longer than {limit_s} s")
-}
-
-pub(crate) fn output_unreadable(name: &str, error: &io::Error) -> String {
-    let error = system_reason(error);
-    format!("the output of {name} could not be read: {error}")
-}
-
-pub(crate) fn not_reported_by(name: &str) -> String {
-    format!("{name} does not report it")
-}
-
 pub(crate) const NOT_REPORTED_BY_SMARTCTL: &str = "smartctl does not report it";
 pub(crate) const NOT_JSON: &str = "smartctl did not print JSON";
 pub(crate) const ASLEEP: &str = "the disk is asleep and was not woken";
 
-pub(crate) fn smartctl_failed(reason: &str) -> String {
-    format!("smartctl could not read it: {reason}")
-}
-
-/// A reason with what its owner could do.
-pub(crate) fn with_help(reason: &str, help: &str) -> String {
-    format!("{reason}; {help}")
-}
-
-pub(crate) fn exit_status(status: u64) -> String {
-    format!("it ended with exit status {status}")
-}
-
 pub(crate) const ROTATION_ASSUMED: &str =
     "the drive does not report it, so the kernel assumes a rotating disk";
 pub(crate) const NOT_DM_CRYPT: &str = "it is not a dm-crypt table";
-
-pub(crate) fn sends_trim_unknown(kind: &str) -> String {
-    format!("it is not known whether {kind} sends TRIM")
-}
 
 pub(crate) const IO_NOT_COUNTED: &str = "the kernel does not count its I/O (queue/iostats is 0)";
 pub(crate) const NOT_COUNTERS: &str = "it is not a line of counters";
@@ -157,10 +122,6 @@ pub(crate) const SERVICE_MISSING: &str =
 pub(crate) const SERVICE_UNREADABLE: &str = "the service that the timer starts cannot be read";
 pub(crate) const SERVICE_WITHOUT_COMMAND: &str = "the service has no command";
 
-pub(crate) fn may_not_be_read(file: &str) -> String {
-    format!("{file} may not be read")
-}
-
 pub(crate) const NO_SMART: &str = "the drive does not announce SMART";
 pub(crate) const SMART_OFF: &str = "its SMART is switched off";
 pub(crate) const NO_SUCH_LOGS: &str = "the drive does not announce such logs";
@@ -169,32 +130,18 @@ pub(crate) const NO_SUCH_LOGS: &str = "the drive does not announce such logs";
 
 pub(crate) const NOT_IN_CONTAINERS: &str = "it does not run in a container";
 
-pub(crate) fn runs_command(command: &str) -> String {
-    format!("it runs {command}")
+likenew_core::sentences! {
+    pub(crate) fn runs_command(command: &str) = "it runs {command}";
+    pub(crate) fn kind_not_trimmed(kind: &str) = "fstrim does not trim {kind}";
+    pub(crate) fn excluded(file: &str) = "{file} excludes it with X-fstrim.notrim";
+    pub(crate) fn listed(file: &str) = "it is listed in {file}";
+    pub(crate) fn not_listed(file: &str, mount_point: &str) =
+        "the timer trims what {file} lists, and {mount_point} is not in it";
+    pub(crate) fn nothing_listed(files: &str) = "none of {files} lists anything";
 }
 
 pub(crate) const TRIMS_ALL: &str = "it trims every mounted file system";
 pub(crate) const MOUNTED_READ_ONLY: &str = "it is mounted read-only";
-
-pub(crate) fn kind_not_trimmed(kind: &str) -> String {
-    format!("fstrim does not trim {kind}")
-}
-
-pub(crate) fn excluded(file: &str) -> String {
-    format!("{file} excludes it with X-fstrim.notrim")
-}
-
-pub(crate) fn listed(file: &str) -> String {
-    format!("it is listed in {file}")
-}
-
-pub(crate) fn not_listed(file: &str, mount_point: &str) -> String {
-    format!("the timer trims what {file} lists, and {mount_point} is not in it")
-}
-
-pub(crate) fn nothing_listed(files: &str) -> String {
-    format!("none of {files} lists anything")
-}
 
 // ## What would help
 

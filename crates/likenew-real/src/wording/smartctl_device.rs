@@ -5,12 +5,15 @@ use std::path::Path;
 
 pub(crate) const GIVEN_NOW: &str = "given now";
 
-pub(crate) fn remembered_since(date: &str) -> String {
-    format!("remembered since {}", date.get(..10).unwrap_or(date))
-}
-
-pub(crate) fn unknown_type(single: &[&str], member: &[&str]) -> String {
-    format!("give auto, {} or {}", single.join(", "), member.join(", "))
+likenew_core::sentences! {
+    pub(crate) fn remembered_since(date: &str) = "remembered since {}", date.get(..10).unwrap_or(date);
+    pub(crate) fn unknown_type(single: &[&str], member: &[&str]) =
+        "give auto, {} or {}", single.join(", "), member.join(", ");
+    pub(crate) fn writes(device_type: &str) =
+        "for it smartctl writes to a sector of the volume, so Likenew does not use it; run `smartctl -x -j \
+         -d {device_type}` yourself and give what it prints with --from";
+    pub(crate) fn unreadable(path: &Path, reason: impl Display) =
+        "{} cannot be read: {reason}; correct or remove it", path.display();
 }
 
 /// `form` such as `areca,N/E`, with the least and most of each of its numbers.
@@ -18,17 +21,6 @@ pub(crate) fn out_of_bounds(form: &str, bounds: &[(u32, u32)]) -> String {
     let letters = form.split([',', '/']).filter(|part| part.bytes().all(|byte| byte.is_ascii_uppercase()));
     let each = letters.zip(bounds).map(|(letter, (least, most))| format!("{letter} is {least} to {most}"));
     format!("in {form}, {}", each.collect::<Vec<_>>().join(" and "))
-}
-
-pub(crate) fn writes(device_type: &str) -> String {
-    format!(
-        "for it smartctl writes to a sector of the volume, so Likenew does not use it; run `smartctl -x -j -d {device_type}` \
-         yourself and give what it prints with --from"
-    )
-}
-
-pub(crate) fn unreadable(path: &Path, reason: impl Display) -> String {
-    format!("{} cannot be read: {reason}; correct or remove it", path.display())
 }
 
 pub(crate) const NO_STATE_FOLDER: &str = "neither XDG_STATE_HOME nor HOME is set to an absolute path, so --smartctl-device cannot be remembered; set one";
@@ -73,14 +65,10 @@ pub(crate) const NEEDS_TYPE: [(&str, &str); 5] = [
     ("Unable to detect device type", "TYPE, as smartctl(8) lists them under -d"),
 ];
 
-pub(crate) fn give_type(types: &str) -> String {
-    format!("give --smartctl-device {types}")
-}
-
-pub(crate) fn give_member(types: &[String]) -> String {
-    format!("give --smartctl-device with one of its disks: {}", types.join(", "))
-}
-
-pub(crate) fn give_other_type(device_type: &str) -> String {
-    format!("give another --smartctl-device than {device_type}, or auto to forget it")
+likenew_core::sentences! {
+    pub(crate) fn give_type(types: &str) = "give --smartctl-device {types}";
+    pub(crate) fn give_member(types: &[String]) =
+        "give --smartctl-device with one of its disks: {}", types.join(", ");
+    pub(crate) fn give_other_type(device_type: &str) =
+        "give another --smartctl-device than {device_type}, or auto to forget it";
 }

@@ -16,59 +16,41 @@ use rustix::io::Errno;
 
 pub(crate) const EMPTY_FILE: &str = "an empty file";
 
-pub(crate) fn not_a_drive(path: impl Display, kind: &str) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn not_a_drive(path: impl Display, kind: &str) =
         "{path} is {kind}, not a drive: give a folder, a file that is not empty, or a block device such as \
-         /dev/sda"
-    )
-}
-
-pub(crate) fn needs_layout(path: impl Display) -> String {
-    format!("the folder {path} needs a layout: how many files, and how long")
-}
-
-pub(crate) fn consent_for_folder(path: impl Display) -> String {
-    format!("consent applies to a file or block device, and {path} is neither")
-}
-
-pub(crate) fn other_consent(path: impl Display) -> String {
-    format!("the consent to write was given for another target than {path}")
-}
-
-pub(crate) fn not_a_folder(path: impl Display) -> String {
-    format!("{path} is not a folder, so it cannot hold temporary files")
-}
-
-pub(crate) fn broken_link(path: impl Display, target: impl Display) -> String {
-    format!(
+         /dev/sda";
+    pub(crate) fn needs_layout(path: impl Display) =
+        "the folder {path} needs a layout: how many files, and how long";
+    pub(crate) fn consent_for_folder(path: impl Display) =
+        "consent applies to a file or block device, and {path} is neither";
+    pub(crate) fn other_consent(path: impl Display) =
+        "the consent to write was given for another target than {path}";
+    pub(crate) fn not_a_folder(path: impl Display) =
+        "{path} is not a folder, so it cannot hold temporary files";
+    pub(crate) fn broken_link(path: impl Display, target: impl Display) =
         "{path} is a symbolic link to {target}, which does not exist: repair the link, or give another \
-         target"
-    )
-}
-
-pub(crate) fn no_medium(path: impl Display) -> String {
-    format!("{path} is empty: no medium is inserted, or nothing is attached to it")
-}
-
-pub(crate) fn file_too_short(path: impl Display, bytes: u64, block: u32) -> String {
-    format!("{path} has {bytes} bytes, less than one block of {block}: give a longer file, or a folder")
-}
-
-pub(crate) fn not_a_folder_of_files(path: impl Display) -> String {
-    format!("{path} is not a folder: give the folder that holds your files")
-}
-
-pub(crate) fn virtual_file_system(path: impl Display) -> String {
-    format!("{path} is a virtual file system without files: give the folder that holds yours")
+         target";
+    pub(crate) fn no_medium(path: impl Display) =
+        "{path} is empty: no medium is inserted, or nothing is attached to it";
+    pub(crate) fn file_too_short(path: impl Display, bytes: u64, block: u32) =
+        "{path} has {bytes} bytes, less than one block of {block}: give a longer file, or a folder";
+    pub(crate) fn not_a_folder_of_files(path: impl Display) =
+        "{path} is not a folder: give the folder that holds your files";
+    pub(crate) fn virtual_file_system(path: impl Display) =
+        "{path} is a virtual file system without files: give the folder that holds yours";
 }
 
 // ## What a target does not support
 
-pub(crate) fn read_only(op: Op, offset: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn read_only(op: Op, offset: u64) =
         "a {op} at byte {offset} was refused: this target is open for reading only; to measure writes, give \
-         a folder on it, where Likenew uses temporary files"
-    )
+         a folder on it, where Likenew uses temporary files";
+    pub(crate) fn no_old_files(least_bytes: u64, days: u64) =
+        "no file of {} or more has been here for {days} days", amount(least_bytes);
+    pub(crate) fn old_file_not_opened(errno: Errno) = "an old file cannot be opened: {errno}";
+    pub(crate) fn not_searched(folder: impl Display, errno: Errno) = "{folder} cannot be searched: {errno}";
 }
 
 pub(crate) const CACHE_LEFT_ALONE: &str = "the page cache of a file or device that Likenew did not make is \
@@ -78,38 +60,17 @@ pub(crate) const OLD_FILE_REPLACED: &str = "an old file was replaced meanwhile";
 pub(crate) const OLD_FILES_ONLY_IN_FOLDERS: &str = "old files are searched for in folders only";
 pub(crate) const NO_PROBES: &str = "this kind of drive cannot be queried";
 
-pub(crate) fn no_old_files(least_bytes: u64, days: u64) -> String {
-    format!("no file of {} or more has been here for {days} days", amount(least_bytes))
-}
-
-pub(crate) fn old_file_not_opened(errno: Errno) -> String {
-    format!("an old file cannot be opened: {errno}")
-}
-
-pub(crate) fn not_searched(folder: impl Display, errno: Errno) -> String {
-    format!("{folder} cannot be searched: {errno}")
-}
-
 // ## The I/O engine
 
-pub(crate) fn no_io_uring(error: &io::Error, reason: &str) -> String {
-    let error = system_reason(error);
-    format!("io_uring is not available ({error}): {reason}; use --engine posix")
-}
-
-pub(crate) fn threads_instead(error: &io::Error, reason: &str) -> String {
-    let error = system_reason(error);
-    format!(
-        "io_uring is not available ({error}): {reason}. Threads issued the I/O with blocking calls instead, \
-         which cost more per I/O and lower the IOPS of a fast drive"
-    )
-}
-
-pub(crate) fn too_many_threads(lanes: u32, depth: u32, most: u32) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn no_io_uring(error: &io::Error, reason: &str) =
+        "io_uring is not available ({}): {reason}; use --engine posix", system_reason(error);
+    pub(crate) fn threads_instead(error: &io::Error, reason: &str) =
+        "io_uring is not available ({}): {reason}. Threads issued the I/O with blocking calls instead, \
+         which cost more per I/O and lower the IOPS of a fast drive", system_reason(error);
+    pub(crate) fn too_many_threads(lanes: u32, depth: u32, most: u32) =
         "{lanes} × {depth} I/Os in flight need as many threads without io_uring, and more than {most} are \
-         not supported: use less depth"
-    )
+         not supported: use less depth";
 }
 
 // Clauses: why there is no io_uring.
@@ -179,97 +140,60 @@ pub(crate) fn busy(process: Option<&str>, folder: &Path) -> String {
 pub(crate) const NOT_A_FOLDER: &str = "is not a folder";
 pub(crate) const NO_MARKER: &str = "has no Likenew marker in it";
 
-pub(crate) fn in_the_way(path: impl Display, what: &str) -> String {
-    format!(
-        "{path} is in the way and {what}, so Likenew leaves it alone: move it away, or use another folder"
-    )
-}
-
-pub(crate) fn foreign_files(names: &[String]) -> String {
-    format!("it holds files that Likenew did not make ({})", names.join(", "))
-}
-
-pub(crate) fn run_just_ended(folder: impl Display) -> String {
-    format!("another likenew run has just ended in {folder}: start again")
-}
-
-pub(crate) fn removed_meanwhile(path: impl Display) -> String {
-    format!("another likenew run removed {path} just now: start again")
-}
-
-pub(crate) fn no_space(path: &Path, free: u64, reserve: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn in_the_way(path: impl Display, what: &str) =
+        "{path} is in the way and {what}, so Likenew leaves it alone: move it away, or use another folder";
+    pub(crate) fn foreign_files(names: &[String]) =
+        "it holds files that Likenew did not make ({})", names.join(", ");
+    pub(crate) fn run_just_ended(folder: impl Display) =
+        "another likenew run has just ended in {folder}: start again";
+    pub(crate) fn removed_meanwhile(path: impl Display) =
+        "another likenew run removed {path} just now: start again";
+    pub(crate) fn no_space(path: &Path, free: u64, reserve: u64) =
         "no space to write in {}: {} are free, and {} are reserved; free some space, or give a smaller \
-         --reserve",
-        path.display(),
-        amount(free),
-        amount(reserve)
-    )
-}
-
-pub(crate) fn does_not_fit(path: &Path, wanted: u64, free: u64, reserve: u64, usable: u64) -> String {
-    format!(
+         --reserve", path.display(), amount(free), amount(reserve);
+    pub(crate) fn does_not_fit(path: &Path, wanted: u64, free: u64, reserve: u64, usable: u64) =
         "{} do not fit into {}: {} are free and {} of them stay in reserve, which leaves {}; use less, free \
          some space, or give a smaller --reserve",
-        amount(wanted),
-        path.display(),
-        amount(free),
-        amount(reserve),
-        amount(usable)
-    )
-}
-
-pub(crate) fn empty_layout(files: u32, file_bytes: u64) -> String {
-    format!("{files} files of {file_bytes} bytes hold nothing: give at least one file of at least one byte")
-}
-
-pub(crate) fn layout_not_aligned(file_bytes: u64, block: &str, folder: impl Display) -> String {
-    format!("files of {file_bytes} bytes are not a multiple of the {block}-byte blocks of {folder}")
-}
-
-pub(crate) fn is_scratch_folder(folder: impl Display) -> String {
-    format!("{folder} is a temporary folder of Likenew: give its parent folder")
-}
-
-pub(crate) fn too_many_extents(extents: usize) -> String {
-    format!("the files have {extents} extents or more, too many to keep")
+        amount(wanted), path.display(), amount(free), amount(reserve), amount(usable);
+    pub(crate) fn empty_layout(files: u32, file_bytes: u64) =
+        "{files} files of {file_bytes} bytes hold nothing: give at least one file of at least one byte";
+    pub(crate) fn layout_not_aligned(file_bytes: u64, block: &str, folder: impl Display) =
+        "files of {file_bytes} bytes are not a multiple of the {block}-byte blocks of {folder}";
+    pub(crate) fn is_scratch_folder(folder: impl Display) =
+        "{folder} is a temporary folder of Likenew: give its parent folder";
+    pub(crate) fn too_many_extents(extents: usize) =
+        "the files have {extents} extents or more, too many to keep";
+    pub(crate) fn too_little_left(needed: u64, left: u64) =
+        "it needs {}, and only {} are left above the reserve", amount(needed), amount(left);
+    pub(crate) fn too_many_files(files: u64, limit: u64, kept: u64) =
+        "{files} files are more than can be open at once (the limit is {limit}, and {kept} of them are \
+         needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)";
+    /// The text of a marker file. `first_line` and the line of the process are read back by later runs.
+    pub(crate) fn marker(process_label: &str, process: u32, date: &str) =
+        "{MARKER_LINE}\n\nLikenew measures drives. It made this folder for temporary files, which hold no \
+         data of yours.\nIt removes the folder when it ends. If no likenew is running, the run was \
+         interrupted: you may delete\nthe folder with everything in it, or the next likenew in this place \
+         offers to do so.\n\n{process_label}{process}\nstarted: {date}\n";
 }
 
 pub(crate) const FILE_SYSTEM_NOT_LISTED: &str = "the file system is not listed in /proc";
 
-pub(crate) fn too_little_left(needed: u64, left: u64) -> String {
-    format!("it needs {}, and only {} are left above the reserve", amount(needed), amount(left))
-}
-
 pub(crate) const NOT_FOR_FOLDERS: &str = "a folder does not support this";
-
-pub(crate) fn too_many_files(files: u64, limit: u64, kept: u64) -> String {
-    format!(
-        "{files} files are more than can be open at once (the limit is {limit}, and {kept} of them are \
-         needed otherwise): use fewer and larger files, or raise the limit (ulimit -n)"
-    )
-}
 
 /// The first line of every marker: what tells our directory from another of the same name.
 pub(crate) const MARKER_LINE: &str = "This is a temporary folder of Likenew.";
-
-/// The text of a marker file. `first_line` and the line of the process are read back by later runs.
-pub(crate) fn marker(process_label: &str, process: u32, date: &str) -> String {
-    format!(
-        "{MARKER_LINE}\n\n\
-         Likenew measures drives. It made this folder for temporary files, which hold no data of yours.\n\
-         It removes the folder when it ends. If no likenew is running, the run was interrupted: you may delete\n\
-         the folder with everything in it, or the next likenew in this place offers to do so.\n\n\
-         {process_label}{process}\nstarted: {date}\n"
-    )
-}
 
 // Why a file is not rewritten in place.
 
 // ## Clauses: why a file is not rewritten in place (`not_rewritten` puts the path before them)
 
-pub(crate) fn not_rewritten(path: impl Display, reason: &str) -> String {
-    format!("{path} is not rewritten: {reason}. Nothing was changed")
+likenew_core::sentences! {
+    pub(crate) fn not_rewritten(path: impl Display, reason: &str) =
+        "{path} is not rewritten: {reason}. Nothing was changed";
+    pub(crate) fn wanted_elsewhere(path: impl Display) = "another program wants to open {path}";
+    pub(crate) fn shared_blocks_unknown(kind: &str) =
+        "its file system ({kind}) does not report which of its blocks are shared; copy it instead";
 }
 
 pub(crate) const NOT_REGULAR: &str = "it is not a regular file";
@@ -296,14 +220,6 @@ pub(crate) const PATH_HAS_A_LINK: &str = "a part of its path is a symbolic link;
 pub(crate) const PATH_LEAVES_FOLDER: &str = "its path leads out of the folder, or to another file system";
 pub(crate) const NO_OPENAT2: &str =
     "this kernel cannot open files without following links (openat2, Linux 5.6)";
-
-pub(crate) fn wanted_elsewhere(path: impl Display) -> String {
-    format!("another program wants to open {path}")
-}
-
-pub(crate) fn shared_blocks_unknown(kind: &str) -> String {
-    format!("its file system ({kind}) does not report which of its blocks are shared; copy it instead")
-}
 
 pub(crate) const SHORTER_THAN_A_BLOCK: &str = "it is the end of the file, shorter than a block";
 

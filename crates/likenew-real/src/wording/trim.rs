@@ -8,8 +8,28 @@ use rustix::io::Errno;
 
 // ## Clauses: why TRIM, or where files are, cannot be examined
 
-pub(crate) fn kind_unsupported(kind: &str) -> String {
-    format!("files can be located on ext4 and xfs only, and this is {kind}")
+likenew_core::sentences! {
+    pub(crate) fn kind_unsupported(kind: &str) =
+        "files can be located on ext4 and xfs only, and this is {kind}";
+    pub(crate) fn length_unknown(errno: Errno) = "the length of the file is not known: {errno}";
+    pub(crate) fn kind_reports_none(name: &str) =
+        "{name} is a kind of device that does not report TRIM support";
+    pub(crate) fn needs_root(name: impl Display) = "reading {name} needs root: run it with sudo";
+    pub(crate) fn not_opened(name: impl Display, errno: Errno) = "{name} cannot be opened: {errno}";
+    pub(crate) fn invalid_answer(name: &str) = "{name} gave an invalid answer";
+    pub(crate) fn no_answer(name: &str, errno: Errno) = "{name} did not answer: {errno}";
+    pub(crate) fn no_device_file(major: u32, minor: u32) =
+        "there is no device file for {major}:{minor}, as in most containers";
+    pub(crate) fn place_unknown(errno: Errno) = "the file system does not report where a file is: {errno}";
+    pub(crate) fn too_many_extents(extents: usize) = "a file has {extents} extents, too many to keep";
+    pub(crate) fn extent_unusable(why: &str) = "the file's extent map says {why}";
+    pub(crate) fn free_blocks_unknown(errno: Errno) =
+        "the file system does not report which blocks are free ({errno}), so blocks that may belong to \
+         other files by now are not read";
+    pub(crate) fn location_unknown(reason: &str) =
+        "the file's location is not known, and other free space is left alone ({reason})";
+    pub(crate) fn trim_refused(errno: Errno) = "the file system refused to send TRIM: {errno}";
+    pub(crate) fn not_synced(errno: Errno) = "the file system could not be written out: {errno}";
 }
 
 pub(crate) const XFS_REALTIME: &str =
@@ -35,47 +55,7 @@ pub(crate) const READ_ONLY: &str = "it is opened read-only: give a folder on it"
 pub(crate) const READ_ONLY_FOR_TRIM: &str =
     "it is opened read-only, and TRIM would change its contents: give a folder on it";
 
-pub(crate) fn length_unknown(errno: Errno) -> String {
-    format!("the length of the file is not known: {errno}")
-}
-
 pub(crate) const NO_DEVICE_BELOW_IT: &str = "no device is known below it";
-
-pub(crate) fn kind_reports_none(name: &str) -> String {
-    format!("{name} is a kind of device that does not report TRIM support")
-}
-
-pub(crate) fn needs_root(name: impl Display) -> String {
-    format!("reading {name} needs root: run it with sudo")
-}
-
-pub(crate) fn not_opened(name: impl Display, errno: Errno) -> String {
-    format!("{name} cannot be opened: {errno}")
-}
-
-pub(crate) fn invalid_answer(name: &str) -> String {
-    format!("{name} gave an invalid answer")
-}
-
-pub(crate) fn no_answer(name: &str, errno: Errno) -> String {
-    format!("{name} did not answer: {errno}")
-}
-
-pub(crate) fn no_device_file(major: u32, minor: u32) -> String {
-    format!("there is no device file for {major}:{minor}, as in most containers")
-}
-
-pub(crate) fn place_unknown(errno: Errno) -> String {
-    format!("the file system does not report where a file is: {errno}")
-}
-
-pub(crate) fn too_many_extents(extents: usize) -> String {
-    format!("a file has {extents} extents, too many to keep")
-}
-
-pub(crate) fn extent_unusable(why: &str) -> String {
-    format!("the file's extent map says {why}")
-}
 
 pub(crate) const EXTENT_UNWRITTEN: &str =
     "the file's extent map says UNWRITTEN: its data has not reached the device";
@@ -85,27 +65,8 @@ pub(crate) const DATA_ELSEWHERE: &str = "the data written is not at the addresse
     reports, so nothing more is read there";
 pub(crate) const EXTENTS_NOT_ALIGNED: &str = "the file's extents are not multiples of 4 KiB";
 
-pub(crate) fn free_blocks_unknown(errno: Errno) -> String {
-    format!(
-        "the file system does not report which blocks are free ({errno}), so blocks that may belong to \
-         other files by now are not read"
-    )
-}
-
-pub(crate) fn location_unknown(reason: &str) -> String {
-    format!("the file's location is not known, and other free space is left alone ({reason})")
-}
-
 pub(crate) const TRIM_NEEDS_ROOT: &str = "running TRIM on a file system needs root: run it with sudo";
 pub(crate) const TRIM_UNSUPPORTED: &str = "the file system reports that TRIM is not supported here";
-
-pub(crate) fn trim_refused(errno: Errno) -> String {
-    format!("the file system refused to send TRIM: {errno}")
-}
-
-pub(crate) fn not_synced(errno: Errno) -> String {
-    format!("the file system could not be written out: {errno}")
-}
 
 // ## Clauses: what is wrong with an extent, after its flag
 
@@ -128,20 +89,14 @@ pub(crate) const ZFS_AUTOTRIM: &str = "ZFS sends TRIM by rules of its own (zpool
 pub(crate) const SENDING_UNKNOWN: &str = "it is not known whether it sends TRIM";
 pub(crate) const NOT_IN_SYS: &str = "/sys does not report it";
 
-pub(crate) fn as_the_disk(disk: &str) -> String {
-    format!("takes what {disk} takes")
-}
-
-pub(crate) fn blocks_of_file(file: &str, device: &str) -> String {
-    format!("the blocks of {file}, the file below {device}")
-}
-
-pub(crate) fn namespace_utilization(device: &str) -> String {
-    format!("the namespace utilization (NUSE) of {device}")
-}
-
-pub(crate) fn scsi_claims(unmaps: bool, reads_as: u8) -> String {
-    format!("SCSI page B2h: LBPU {}, LBPRZ {reads_as}", u8::from(unmaps))
+likenew_core::sentences! {
+    pub(crate) fn as_the_disk(disk: &str) = "takes what {disk} takes";
+    pub(crate) fn blocks_of_file(file: &str, device: &str) = "the blocks of {file}, the file below {device}";
+    pub(crate) fn namespace_utilization(device: &str) = "the namespace utilization (NUSE) of {device}";
+    pub(crate) fn scsi_claims(unmaps: bool, reads_as: u8) =
+        "SCSI page B2h: LBPU {}, LBPRZ {reads_as}", u8::from(unmaps);
+    pub(crate) fn nvme_claims(trims: bool, deallocated: u8) =
+        "NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims);
 }
 
 pub(crate) fn ata_claims(trims: bool, reads_same: bool, reads_zeros: bool) -> String {
@@ -149,17 +104,15 @@ pub(crate) fn ata_claims(trims: bool, reads_same: bool, reads_zeros: bool) -> St
     format!("ATA IDENTIFY DEVICE: TRIM {trim}, DRAT {same}, RZAT {zeros}")
 }
 
-pub(crate) fn nvme_claims(trims: bool, deallocated: u8) -> String {
-    format!("NVMe Identify: Dataset Management {}, DLFEAT {deallocated:#04x}", u8::from(trims))
-}
-
 // ## Clauses: what would let TRIM pass a layer
 
-pub(crate) fn allow_through_encryption(mapping: &str) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(crate) fn allow_through_encryption(mapping: &str) =
         "allow it, for LUKS2 with cryptsetup --allow-discards --persistent refresh {mapping}; the encrypted \
-         drive then shows which of its blocks are free"
-    )
+         drive then shows which of its blocks are free";
+    /// Of a disk that supports UNMAP and does not announce it.
+    pub(crate) fn unmap_by_rule(rule: &str) =
+        "it supports UNMAP, which the kernel does not send unasked: add this line to {UNMAP_RULES}: {rule}";
 }
 
 pub(crate) const PARITY_ARRAY: &str = "arrays with parity pass TRIM on only if all members are known to \
@@ -168,13 +121,6 @@ pub(crate) const PARITY_ARRAY: &str = "arrays with parity pass TRIM on only if a
 pub(crate) const LOOP_FILE: &str =
     "keep its file on a file system that can punch holes, such as ext4, xfs, btrfs or tmpfs";
 pub(crate) const USB_BRIDGE: &str = "its bridge does not support TRIM: connect the drive directly";
-
-/// Of a disk that supports UNMAP and does not announce it.
-pub(crate) fn unmap_by_rule(rule: &str) -> String {
-    format!(
-        "it supports UNMAP, which the kernel does not send unasked: add this line to {UNMAP_RULES}: {rule}"
-    )
-}
 
 pub(crate) const VIRTUAL_DISK: &str = "have the host pass discards for this disk (discard=unmap)";
 pub(crate) const CHECK_LAYERS: &str = "check what it is built on and how it was set up";

@@ -261,7 +261,7 @@ impl Answers<'_> {
         let origin = if let [only] = origins[..] { Some(only) } else { None };
         let (summary, answer) = wording::healthy(origin, self.least_below().as_ref(), speeds);
         let answer = match origin {
-            Some(Origin::Baseline) => answer.caveat(wording::only_baseline_is_known()),
+            Some(Origin::Baseline) => answer.caveat(wording::ONLY_BASELINE_IS_KNOWN),
             _ => answer,
         };
         (summary, answer)
@@ -419,7 +419,7 @@ impl Answers<'_> {
             None => wording::cause(found_cause, standing, explained),
         };
         if is_by_design {
-            answer = answer.with_evidence(wording::never_faster());
+            answer = answer.with_evidence(wording::NEVER_FASTER);
         }
         let telling = found_cause.evidence_for.iter().filter(|item| item.bits >= EVIDENCE_BITS_MIN);
         answer.evidence.extend(telling.take(EVIDENCE_MAX).map(|item| item.sentence.clone()));

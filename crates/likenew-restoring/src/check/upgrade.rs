@@ -228,15 +228,15 @@ impl UpgradeInput<'_> {
         let with_drive = wording::waited_with(name, waits.blocking_ns, waits.busy_beyond());
         let Some(now) = self.options.waits_of(Role::Now) else {
             let reason = if self.options.mix.is_some() {
-                wording::applications_unfinished()
+                wording::APPLICATIONS_UNFINISHED
             } else {
-                wording::recording_without_latencies()
+                wording::RECORDING_WITHOUT_LATENCIES
             };
             let answer = wording::upgrade_unknown(name, reason).with_evidence(with_drive);
             return self.with_caveats(answer, drive);
         };
         if now.blocking_ns <= 0.0 && waits.blocking_ns <= 0.0 {
-            let answer = wording::upgrade_unknown(name, wording::nothing_waited_for())
+            let answer = wording::upgrade_unknown(name, wording::NOTHING_WAITED_FOR)
                 .with_evidence(wording::writes_took(name, now.busy_ns, waits.busy_ns));
             return self.with_caveats(answer, drive);
         }
@@ -305,7 +305,7 @@ impl UpgradeInput<'_> {
     fn with_caveats(&self, answer: Answer, drive: &DriveOption) -> Answer {
         let mut answer = answer.caveat(wording::candidate_is_simulated(&drive.name, drive.fill_percent));
         if self.options.recording.as_ref().is_some_and(|recording| !recording.knows_ends) {
-            answer = answer.caveat(wording::recording_without_ends());
+            answer = answer.caveat(wording::RECORDING_WITHOUT_ENDS);
         }
         if let Some(mix) = &self.options.mix {
             answer = answer.caveat(wording::part_of_mix(mix.time, mix.span, mix.reads_only));

@@ -240,9 +240,8 @@ pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -
     (format!("{}.", capitalize(&text)), with_share(Answer::unknown(UNDECIDED, SPEED, text), least.share))
 }
 
-pub(super) fn only_baseline_is_known() -> &'static str {
-    "Whether the baseline was as fast as it should be is unknown; --advertised compares with rated speeds."
-}
+pub(super) const ONLY_BASELINE_IS_KNOWN: &str =
+    "Whether the baseline was as fast as it should be is unknown; --advertised compares with rated speeds.";
 
 pub(super) fn no_reference(subject: Subject, speeds: Speeds) -> (String, Answer) {
     let (subject, speeds) = (subject.words(), speeds.words());
@@ -382,47 +381,24 @@ pub(super) fn with_danger(found_cause: &FoundCause, summary: &str, state: Speed)
     }
 }
 
-/// Before everything else: a speed can wait, a backup cannot.
-pub(super) fn with_failing_drives(failing: &Answer, summary: &str) -> String {
-    format!("Back up now: {}. {summary}", failing.answer)
-}
-
-pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) -> String {
-    format!(
+likenew_core::sentences! {
+    /// Before everything else: a speed can wait, a backup cannot.
+    pub(super) fn with_failing_drives(failing: &Answer, summary: &str) =
+        "Back up now: {}. {summary}", failing.answer;
+    pub(super) fn old_data(pieces: usize, files: u64, days: (u64, u64), speed: f64) =
         "{} from {}, {} days old, read at {} of the speed of new data.",
-        count(pieces as u64, "piece"),
-        count(files, "file"),
-        range(days.0, days.1),
-        Share(speed)
-    )
-}
-
-pub(super) fn old_data_unknown(reason: &str) -> String {
-    format!("How old data is read is unknown: {reason}.")
-}
-
-pub(super) fn writes_not_tested(reason: &str) -> String {
-    format!("Writes were not tested: {reason}.")
-}
-
-/// With all that may be written at once.
-pub(super) fn sustained_writes_open(rate: Measured) -> String {
-    format!(
+        count(pieces as u64, "piece"), count(files, "file"), range(days.0, days.1), Share(speed);
+    pub(super) fn old_data_unknown(reason: &str) = "How old data is read is unknown: {reason}.";
+    pub(super) fn writes_not_tested(reason: &str) = "Writes were not tested: {reason}.";
+    /// With all that may be written at once.
+    pub(super) fn sustained_writes_open(rate: Measured) =
         "Sustained writes are only known to run at {}; --thorough writes for longer.",
-        range(Rate(rate.low), Rate(rate.high))
-    )
-}
-
-pub(super) fn read_only() -> String {
-    "the target is open for reading only; give a folder on it to test writes".into()
-}
-
-pub(super) fn too_small(area: u64, least: u64) -> String {
-    format!("{} is too little to test writes; they need {}", Size(area), Size(least))
-}
-
-pub(super) fn virtual_disk(provider: &str) -> String {
-    format!("This is a virtual disk ({provider}); its medium is unknown.")
+        range(Rate(rate.low), Rate(rate.high));
+    pub(super) fn read_only() = "the target is open for reading only; give a folder on it to test writes";
+    pub(super) fn too_small(area: u64, least: u64) =
+        "{} is too little to test writes; they need {}", Size(area), Size(least);
+    pub(super) fn virtual_disk(provider: &str) =
+        "This is a virtual disk ({provider}); its medium is unknown.";
 }
 
 // Causes
@@ -448,25 +424,14 @@ pub(super) fn cause(found_cause: &FoundCause, standing: Standing, explained: Exp
     Answer::new(cause_id(found_cause), question, text, standing)
 }
 
-pub(super) fn cause_id(found_cause: &FoundCause) -> String {
-    format!("{}{}", Answer::CAUSE_PREFIX, found_cause.cause.name)
+likenew_core::sentences! {
+    pub(super) fn cause_id(found_cause: &FoundCause) = "{}{}", Answer::CAUSE_PREFIX, found_cause.cause.name;
+    pub(super) fn also_explains(symptoms: &[Symptom]) = "It also explains: {}.", titles(symptoms);
+    pub(super) fn evidence_against(sentence: &str) = "Evidence against: {sentence}";
+    pub(super) fn not_possible_now(why: &str, reason: &str) = "{why} would help, but not now: {reason}.";
 }
 
-pub(super) fn never_faster() -> &'static str {
-    "New drives do this, too."
-}
-
-pub(super) fn also_explains(symptoms: &[Symptom]) -> String {
-    format!("It also explains: {}.", titles(symptoms))
-}
-
-pub(super) fn evidence_against(sentence: &str) -> String {
-    format!("Evidence against: {sentence}")
-}
-
-pub(super) fn not_possible_now(why: &str, reason: &str) -> String {
-    format!("{why} would help, but not now: {reason}.")
-}
+pub(super) const NEVER_FASTER: &str = "New drives do this, too.";
 
 /// The command without its target, as prose may break a line in it.
 pub(super) fn to_confirm(action: &Action, target: &str) -> String {
@@ -854,9 +819,11 @@ pub(super) fn upgrade_summary(check: &str, upgrade: &Answer) -> String {
     format!("{check} {}.", answer_as_sentence(upgrade)).trim_start().to_owned()
 }
 
-/// `Upgrade to X: 96% less waiting`.
-fn answer_as_sentence(answer: &Answer) -> String {
-    format!("{}: {}", answer.question, answer.answer)
+likenew_core::sentences! {
+    /// `Upgrade to X: 96% less waiting`.
+    fn answer_as_sentence(answer: &Answer) = "{}: {}", answer.question, answer.answer;
+    pub(super) fn use_costs_nothing(metric: Metric) =
+        "{}: nothing lost since new.", capitalize(metric.words());
 }
 
 pub(super) fn rated_share(rateds: &[Rated]) -> Answer {
@@ -891,10 +858,6 @@ pub(super) fn lost_to_data(metric: Metric, lost: f64, zeros: f64, yours: Option<
 pub(super) fn lost_to_use(metric: Metric, lost: f64, origin: Origin, new: f64) -> String {
     let (name, lost, new) = (capitalize(metric.words()), Share(lost), metric.format_value(new));
     format!("{name}: {lost} below {} ({new}).", origin.words())
-}
-
-pub(super) fn use_costs_nothing(metric: Metric) -> String {
-    format!("{}: nothing lost since new.", capitalize(metric.words()))
 }
 
 /// `without` is the speed that the drive reaches on a faster link, if known.
@@ -1003,13 +966,26 @@ pub(super) fn upgrade(
 
 pub(super) const UPGRADE: &str = "upgrade";
 
-fn upgrade_to(drive: &str) -> String {
-    format!("Upgrade to {drive}")
+likenew_core::sentences! {
+    fn upgrade_to(drive: &str) = "Upgrade to {drive}";
+    /// `busy_ns` is given if writes add to the waiting.
+    pub(super) fn waited_now(work: Work<'_>, blocking_ns: f64, busy_ns: Option<f64>) =
+        "This drive {}: {}.", work.words(), waiting(blocking_ns, busy_ns);
+    pub(super) fn waited_with(drive: &str, blocking_ns: f64, busy_ns: Option<f64>) =
+        "With {drive}: {}.", waiting(blocking_ns, busy_ns);
+    pub(super) fn saved_share(low: f64, high: f64, worth: f64) =
+        "That saves {} of the recorded time; from {} on an upgrade counts as worth it.",
+        range(Share(low), Share(high)), Share(worth);
+    pub(super) fn remaining_share(low: f64, high: f64, most: f64) =
+        "{} of the waiting remains; at {} or less an upgrade counts as worth it.",
+        range(Share(low), Share(high)), Share(most);
+    pub(super) fn slowest_ios(p99: (u64, u64), max: (u64, u64)) =
+        "The p99 latency goes from {} to {}, the max from {} to {}.",
+        Nanos(p99.0), Nanos(p99.1), Nanos(max.0), Nanos(max.1);
 }
 
-pub(super) fn nothing_waited_for() -> &'static str {
-    "the recording has neither reads nor flushes, which programs wait for"
-}
+pub(super) const NOTHING_WAITED_FOR: &str =
+    "the recording has neither reads nor flushes, which programs wait for";
 
 /// `now_ns` and `with_ns` are the time with writes in flight on this drive and on the other one.
 pub(super) fn writes_took(drive: &str, now_ns: f64, with_ns: f64) -> String {
@@ -1022,22 +998,9 @@ pub(super) fn upgrade_unknown(drive: &str, reason: &str) -> Answer {
     Answer::unknown(UPGRADE, upgrade_to(drive), format!("unknown, because {reason}"))
 }
 
-pub(super) fn applications_unfinished() -> &'static str {
-    "the applications did not finish on this drive"
-}
+pub(super) const APPLICATIONS_UNFINISHED: &str = "the applications did not finish on this drive";
 
-pub(super) fn recording_without_latencies() -> &'static str {
-    "the trace has no latencies"
-}
-
-/// `busy_ns` is given if writes add to the waiting.
-pub(super) fn waited_now(work: Work<'_>, blocking_ns: f64, busy_ns: Option<f64>) -> String {
-    format!("This drive {}: {}.", work.words(), waiting(blocking_ns, busy_ns))
-}
-
-pub(super) fn waited_with(drive: &str, blocking_ns: f64, busy_ns: Option<f64>) -> String {
-    format!("With {drive}: {}.", waiting(blocking_ns, busy_ns))
-}
+pub(super) const RECORDING_WITHOUT_LATENCIES: &str = "the trace has no latencies";
 
 fn waiting(blocking_ns: f64, busy_ns: Option<f64>) -> String {
     let surely = Nanos(blocking_ns.round() as u64);
@@ -1050,32 +1013,6 @@ fn waiting(blocking_ns: f64, busy_ns: Option<f64>) -> String {
         }
         None => format!("{surely} of waiting for reads and flushes"),
     }
-}
-
-pub(super) fn saved_share(low: f64, high: f64, worth: f64) -> String {
-    format!(
-        "That saves {} of the recorded time; from {} on an upgrade counts as worth it.",
-        range(Share(low), Share(high)),
-        Share(worth)
-    )
-}
-
-pub(super) fn remaining_share(low: f64, high: f64, most: f64) -> String {
-    format!(
-        "{} of the waiting remains; at {} or less an upgrade counts as worth it.",
-        range(Share(low), Share(high)),
-        Share(most)
-    )
-}
-
-pub(super) fn slowest_ios(p99: (u64, u64), max: (u64, u64)) -> String {
-    format!(
-        "The p99 latency goes from {} to {}, the max from {} to {}.",
-        Nanos(p99.0),
-        Nanos(p99.1),
-        Nanos(max.0),
-        Nanos(max.1)
-    )
 }
 
 /// What a fix of this drive saves, and what the other drive saves beyond that.
@@ -1100,9 +1037,8 @@ pub(super) fn candidate_is_simulated(drive: &str, fill_percent: Option<f64>) -> 
     format!("{drive} is simulated as new and {full}; CPU time between I/Os is taken as it was.")
 }
 
-pub(super) fn recording_without_ends() -> &'static str {
-    "The recording has no ends of I/Os, so each program is taken to do one I/O after the other."
-}
+pub(super) const RECORDING_WITHOUT_ENDS: &str =
+    "The recording has no ends of I/Os, so each program is taken to do one I/O after the other.";
 
 pub(super) fn part_of_mix(time: Nanos, span: u64, reads_only: bool) -> String {
     let played = if reads_only { "Only reads were played" } else { "Only a part was played" };

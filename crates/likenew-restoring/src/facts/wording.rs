@@ -163,22 +163,24 @@ pub(super) fn some_unavailable(unavailable: usize, facts: usize) -> String {
 
 // File system and layers
 
-pub(super) fn full(used: f64) -> String {
-    format!("{} full", Share(used))
-}
-
-pub(super) fn compresses() -> String {
-    "the file system compresses data, so the drive receives fewer bytes than programs write".into()
-}
-
-/// `reason` is why the timer does not cover it; `None` if no timer is enabled.
-pub(super) fn no_trim_sent(reason: Option<&str>) -> String {
-    let reason = reason.unwrap_or("no fstrim timer is enabled");
-    format!("the drive receives no TRIM: mounted without discard, and {reason}")
-}
-
-pub(super) fn layer_blocks_trim() -> String {
-    "blocks TRIM, so the drive below receives none".into()
+likenew_core::sentences! {
+    pub(super) fn full(used: f64) = "{} full", Share(used);
+    pub(super) fn compresses() =
+        "the file system compresses data, so the drive receives fewer bytes than programs write";
+    /// `reason` is why the timer does not cover it; `None` if no timer is enabled.
+    pub(super) fn no_trim_sent(reason: Option<&str>) =
+        "the drive receives no TRIM: mounted without discard, and {}",
+        reason.unwrap_or("no fstrim timer is enabled");
+    pub(super) fn layer_blocks_trim() = "blocks TRIM, so the drive below receives none";
+    /// A remark as a sentence of its own, without its full stop.
+    pub(super) fn remark_sentence(subject: &str, words: &str) = "{subject}: {words}";
+    pub(super) fn drive_without_trim() = "does not support TRIM";
+    pub(super) fn bridge_hides_trim() =
+        "receives no TRIM, because its bridge or controller does not announce support for it";
+    pub(super) fn members_missing(missing: u64) = "{} of the array missing", count(missing, "member");
+    pub(super) fn member_errors(errors: u64) =
+        "the pool has counted {} at its members", count(errors, "error");
+    pub(super) fn array_busy(task: &str) = "the array is busy: {task}";
 }
 
 pub(super) fn layer_blocks_trim_sentence(name: &str, kind: &str) -> String {
@@ -187,19 +189,6 @@ pub(super) fn layer_blocks_trim_sentence(name: &str, kind: &str) -> String {
         (name, true) => format!("{name}, {kind}, blocks TRIM"),
         (name, false) => format!("{name} ({kind}) blocks TRIM"),
     }
-}
-
-/// A remark as a sentence of its own, without its full stop.
-pub(super) fn remark_sentence(subject: &str, words: &str) -> String {
-    format!("{subject}: {words}")
-}
-
-pub(super) fn drive_without_trim() -> String {
-    "does not support TRIM".into()
-}
-
-pub(super) fn bridge_hides_trim() -> String {
-    "receives no TRIM, because its bridge or controller does not announce support for it".into()
 }
 
 pub(super) fn trim_is_unsent() -> String {
@@ -211,100 +200,48 @@ pub(super) fn send_unmap() -> Action {
     Action::new("send_unmap", "Have the kernel send TRIM to this drive, from now on and after each start")
 }
 
-pub(super) fn members_missing(missing: u64) -> String {
-    format!("{} of the array missing", count(missing, "member"))
-}
-
-pub(super) fn member_errors(errors: u64) -> String {
-    format!("the pool has counted {} at its members", count(errors, "error"))
-}
-
-pub(super) fn array_busy(task: &str) -> String {
-    format!("the array is busy: {task}")
-}
-
 // Link
 
-pub(super) fn slow_link(now: u64, possible: u64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(super) fn slow_link(now: u64, possible: u64) =
         "link carries {} now, of {} possible; a link that saves power may slow down while idle",
-        Rate(now as f64),
-        Rate(possible as f64)
-    )
-}
-
-pub(super) fn slow_hop(drive: u64, kind: &str, name: &str, hop: u64) -> String {
-    format!("supports {}, but {kind} ({name}) carries at most {}", Rate(drive as f64), Rate(hop as f64))
-}
-
-pub(super) fn usb2(kind: &str, name: &str) -> String {
-    format!("connected at USB 2 speed ({kind} {name})")
-}
-
-pub(super) fn usb_storage() -> String {
-    "its driver, usb-storage, sends one command at a time".into()
+        Rate(now as f64), Rate(possible as f64);
+    pub(super) fn slow_hop(drive: u64, kind: &str, name: &str, hop: u64) =
+        "supports {}, but {kind} ({name}) carries at most {}", Rate(drive as f64), Rate(hop as f64);
+    pub(super) fn usb2(kind: &str, name: &str) = "connected at USB 2 speed ({kind} {name})";
+    pub(super) fn usb_storage() = "its driver, usb-storage, sends one command at a time";
 }
 
 // Health, counters
 
-pub(super) fn warns(warning: &str) -> String {
-    format!("warns that {warning}")
-}
-
-pub(super) fn hot(now_c: f64, limit_c: f64) -> String {
-    format!("{now_c:.0} °C; its warning threshold is {limit_c:.0} °C")
-}
-
-pub(super) fn throttling() -> String {
-    "throttling now because of heat".into()
-}
-
-pub(super) fn endurance_used(used: f64) -> String {
-    format!("{} of its rated endurance used", Share(used))
-}
-
-pub(super) fn spare_low(spare: f64, least: f64) -> String {
-    format!(
+likenew_core::sentences! {
+    pub(super) fn warns(warning: &str) = "warns that {warning}";
+    pub(super) fn hot(now_c: f64, limit_c: f64) = "{now_c:.0} °C; its warning threshold is {limit_c:.0} °C";
+    pub(super) fn throttling() = "throttling now because of heat";
+    pub(super) fn endurance_used(used: f64) = "{} of its rated endurance used", Share(used);
+    pub(super) fn spare_low(spare: f64, least: f64) =
         "{} of its spare blocks left, below its threshold of {}, so it may fail soon",
-        Share(spare),
-        Share(least)
-    )
-}
-
-pub(super) fn pending_sectors(sectors: u64) -> String {
-    format!("{} could not be read and will be remapped when rewritten", count(sectors, "sector"))
-}
-
-pub(super) fn no_host_memory(wanted: u64) -> String {
-    format!("asks for {} of host memory for its mapping table and has none", Size(wanted))
-}
-
-pub(super) fn crc_errors(errors: u64) -> String {
-    format!("{} on its cable, over its lifetime", count(errors, "CRC error"))
-}
-
-pub(super) fn non_medium_errors(errors: u64) -> String {
-    format!("{} of transport or controller, not of its medium, over its lifetime", count(errors, "error"))
-}
-
-pub(super) fn link_downshifts(times: u64) -> String {
-    format!("{} of its link to a lower speed", count(times, "downshift"))
-}
-
-pub(super) fn corrected_link_errors(errors: u64) -> String {
-    format!("{} since boot", count(errors, "corrected link error"))
-}
-
-pub(super) fn uncorrected_link_errors(errors: u64) -> String {
-    format!("{} since boot", count(errors, "uncorrected link error"))
-}
-
-pub(super) fn media_errors(errors: u64) -> String {
-    format!("{} that could not be corrected", count(errors, "media error"))
-}
-
-pub(super) fn reallocated_sectors(sectors: u64) -> String {
-    format!("{} replaced by spare ones", count(sectors, "sector"))
+        Share(spare), Share(least);
+    pub(super) fn pending_sectors(sectors: u64) =
+        "{} could not be read and will be remapped when rewritten", count(sectors, "sector");
+    pub(super) fn no_host_memory(wanted: u64) =
+        "asks for {} of host memory for its mapping table and has none", Size(wanted);
+    pub(super) fn crc_errors(errors: u64) = "{} on its cable, over its lifetime", count(errors, "CRC error");
+    pub(super) fn non_medium_errors(errors: u64) =
+        "{} of transport or controller, not of its medium, over its lifetime", count(errors, "error");
+    pub(super) fn link_downshifts(times: u64) = "{} of its link to a lower speed", count(times, "downshift");
+    pub(super) fn corrected_link_errors(errors: u64) = "{} since boot", count(errors, "corrected link error");
+    pub(super) fn uncorrected_link_errors(errors: u64) =
+        "{} since boot", count(errors, "uncorrected link error");
+    pub(super) fn media_errors(errors: u64) = "{} that could not be corrected", count(errors, "media error");
+    pub(super) fn reallocated_sectors(sectors: u64) = "{} replaced by spare ones", count(sectors, "sector");
+    pub(super) fn self_tests_failed(tests: u64) = "{} in its log found a failure", count(tests, "self-test");
+    pub(super) fn logged_errors(errors: u64) = "{} in its own error log", count(errors, "error");
+    pub(super) fn throttled_light(total: Nanos) = "thermal throttling level 1: {total} in total";
+    pub(super) fn throttled_heavy(total: Nanos) = "thermal throttling level 2: {total} in total";
+    pub(super) fn critically_hot(total: Nanos) = "critically hot for {total} in total";
+    /// `what` such as `timeout`.
+    pub(super) fn in_kernel_log(times: u64, what: &str) = "{} in the kernel log", count(times, what);
 }
 
 pub(super) fn uncorrectable_sectors(sectors: u64) -> String {
@@ -317,26 +254,6 @@ pub(super) fn attribute_at_limit(attribute: &Attribute) -> String {
     format!(
         "SMART attribute {id} is at {value}, its limit is {threshold}; it counts wear or use and predicts no failure"
     )
-}
-
-pub(super) fn self_tests_failed(tests: u64) -> String {
-    format!("{} in its log found a failure", count(tests, "self-test"))
-}
-
-pub(super) fn logged_errors(errors: u64) -> String {
-    format!("{} in its own error log", count(errors, "error"))
-}
-
-pub(super) fn throttled_light(total: Nanos) -> String {
-    format!("thermal throttling level 1: {total} in total")
-}
-
-pub(super) fn throttled_heavy(total: Nanos) -> String {
-    format!("thermal throttling level 2: {total} in total")
-}
-
-pub(super) fn critically_hot(total: Nanos) -> String {
-    format!("critically hot for {total} in total")
 }
 
 /// A limit of a cloud that throttles a drive.
@@ -358,15 +275,15 @@ pub(super) fn held_back(total: Nanos, limit: Limit) -> String {
     format!("held back for {total} by {limit}")
 }
 
-/// `what` such as `timeout`.
-pub(super) fn in_kernel_log(times: u64, what: &str) -> String {
-    format!("{} in the kernel log", count(times, what))
-}
-
 // Model, others
 
-pub(super) fn database_warning(warning: &str) -> String {
-    format!("the smartmontools database warns: {}", warning.trim_end_matches('.'))
+likenew_core::sentences! {
+    pub(super) fn database_warning(warning: &str) =
+        "the smartmontools database warns: {}", warning.trim_end_matches('.');
+    pub(super) fn shingled() = "a shingled (SMR) disk, according to the smartmontools database";
+    pub(super) fn virtual_disk(by: &str) = "a virtual disk ({by}); its medium is unknown";
+    pub(super) fn other_io(read: u64, written: u64) =
+        "other programs read {} and wrote {} meanwhile", Rate(read as f64), Rate(written as f64);
 }
 
 /// `hours` that it was on, where the fault comes after so many.
@@ -381,18 +298,6 @@ pub(crate) fn update_firmware(fault: &FirmwareFault) -> Action {
     let text =
         format!("{backup} the firmware with fwupd or the manufacturer's tool (source: {})", fault.source);
     Action::new("update_firmware", text).command("fwupdmgr get-updates")
-}
-
-pub(super) fn shingled() -> String {
-    "a shingled (SMR) disk, according to the smartmontools database".into()
-}
-
-pub(super) fn virtual_disk(by: &str) -> String {
-    format!("a virtual disk ({by}); its medium is unknown")
-}
-
-pub(super) fn other_io(read: u64, written: u64) -> String {
-    format!("other programs read {} and wrote {} meanwhile", Rate(read as f64), Rate(written as f64))
 }
 
 // Facts of another machine

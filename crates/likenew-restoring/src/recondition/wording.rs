@@ -448,16 +448,25 @@ pub(super) fn step_idle(step: StepName) -> Answer {
 
 pub(super) const NOTHING_TO_DO: &str = "nothing to do";
 
-/// The same where it left something as it is.
-pub(super) fn nothing_done(left: &SkippedRange) -> String {
-    format!("nothing done; {} left as it is: {}", Size(left.bytes), left.reason)
+likenew_core::sentences! {
+    /// A step that found nothing to do and left something as it is.
+    pub(super) fn nothing_done(left: &SkippedRange) =
+        "nothing done; {} left as it is: {}", Size(left.bytes), left.reason;
+    pub(super) fn step_id(step: StepName) = "step_{}", step.text().replace('-', "_");
+    pub(super) fn speed_along_pass(first: f64, last: f64) =
+        "Along the first pass, writing went from {} to {}.", Rate(first), Rate(last);
+    pub(super) fn nothing_rewritten(elapsed: Nanos) = "Nothing was rewritten; the search took {elapsed}.";
+    pub(super) fn trimmed(bytes: u64, elapsed: Nanos) = "TRIM was sent for {} in {elapsed}.", Size(bytes);
+    pub(super) fn formatted(elapsed: Nanos) = "The drive formatted itself in {elapsed}.";
+    pub(super) fn counted(discarded: u64, device: &str) =
+        "The kernel counted {} of discards at {device}.", Size(discarded);
+    pub(super) fn warning(reason: &str) = "{}.", capitalize(reason);
+    pub(super) fn virtual_disk(by: &str, noticeable: f64) =
+        "This is a virtual disk ({by}), whose speed varies from run to run; less than {} counts as no \
+         change.", Factor(noticeable);
 }
 
 pub(super) const NO_SLOW_PLACE: &str = "No data on it is slow enough to be rewritten.";
-
-pub(super) fn step_id(step: StepName) -> String {
-    format!("step_{}", step.text().replace('-', "_"))
-}
 
 fn noun(step: StepName) -> &'static str {
     match step {
@@ -550,10 +559,6 @@ fn passes(count_of: usize) -> String {
     count(count_of as u64, "pass").replace("passs", "passes")
 }
 
-pub(super) fn speed_along_pass(first: f64, last: f64) -> String {
-    format!("Along the first pass, writing went from {} to {}.", Rate(first), Rate(last))
-}
-
 pub(super) fn rewritten(written: u64, elapsed: Nanos, paused: Nanos) -> String {
     match paused {
         Nanos::ZERO => format!("{} was rewritten in {elapsed}.", Size(written)),
@@ -564,22 +569,6 @@ pub(super) fn rewritten(written: u64, elapsed: Nanos, paused: Nanos) -> String {
             )
         }
     }
-}
-
-pub(super) fn nothing_rewritten(elapsed: Nanos) -> String {
-    format!("Nothing was rewritten; the search took {elapsed}.")
-}
-
-pub(super) fn trimmed(bytes: u64, elapsed: Nanos) -> String {
-    format!("TRIM was sent for {} in {elapsed}.", Size(bytes))
-}
-
-pub(super) fn formatted(elapsed: Nanos) -> String {
-    format!("The drive formatted itself in {elapsed}.")
-}
-
-pub(super) fn counted(discarded: u64, device: &str) -> String {
-    format!("The kernel counted {} of discards at {device}.", Size(discarded))
 }
 
 /// Result of reading a drive that should be empty.
@@ -614,17 +603,6 @@ pub(super) fn skips<'a>(fix_reports: impl Iterator<Item = &'a FixReport>) -> Vec
         bytes => format!("{} was left as it is: {}.", Size(bytes), left.reason),
     };
     all.skips.into_iter().map(sentence).collect()
-}
-
-pub(super) fn warning(reason: &str) -> String {
-    format!("{}.", capitalize(reason))
-}
-
-pub(super) fn virtual_disk(by: &str, noticeable: f64) -> String {
-    format!(
-        "This is a virtual disk ({by}), whose speed varies from run to run; less than {} counts as no change.",
-        Factor(noticeable)
-    )
 }
 
 /// The speed of passes, for the first screen.
@@ -683,20 +661,20 @@ pub(super) const NOT_CALLED_FOR: &str = "not needed";
 pub(super) const GENTLER_FIRST: &str = "possible; not run, because a gentler step comes first";
 pub(super) const WORN_OUT: &str = "not run; the drive has used up its rated endurance";
 
-pub(super) fn other_step_named(named: StepName) -> String {
-    format!("possible; not run, because you asked for --step {}", named.text())
-}
-
-pub(super) fn possible_if(doubt: &str) -> String {
-    format!("possible; {doubt}")
-}
-
-pub(super) fn only_by_name(name: StepName) -> String {
-    format!("not run: it erases everything; to run it, add --step {}", name.text())
-}
-
-pub(super) fn only_if_asked(doubt: &str, command: &str) -> String {
-    format!("not run: {doubt}; {command}")
+likenew_core::sentences! {
+    pub(super) fn other_step_named(named: StepName) =
+        "possible; not run, because you asked for --step {}", named.text();
+    pub(super) fn possible_if(doubt: &str) = "possible; {doubt}";
+    pub(super) fn only_by_name(name: StepName) =
+        "not run: it erases everything; to run it, add --step {}", name.text();
+    pub(super) fn only_if_asked(doubt: &str, command: &str) = "not run: {doubt}; {command}";
+    pub(super) fn owner_must_name_it() = "writing to a device needs --consent";
+    pub(super) fn image_would_grow(by: &str) = "on a virtual disk ({by}) its image would grow to full size";
+    pub(super) fn host_decides(by: &str) =
+        "on a virtual disk ({by}) the host decides where rewritten data lies";
+    pub(super) fn hard_disk_gains_nothing() = "a hard disk writes in place; rewriting all data gains nothing";
+    pub(super) fn folder_is_full() = "too little is free above the reserve; delete something first";
+    pub(super) fn folder_is_read_only() = "the folder cannot be written";
 }
 
 pub(super) fn owner_must_agree(bytes: Option<u64>) -> String {
@@ -706,30 +684,6 @@ pub(super) fn owner_must_agree(bytes: Option<u64>) -> String {
         }
         None => "it needs your consent, as the space outside of partitions may hold data".into(),
     }
-}
-
-pub(super) fn owner_must_name_it() -> String {
-    "writing to a device needs --consent".into()
-}
-
-pub(super) fn image_would_grow(by: &str) -> String {
-    format!("on a virtual disk ({by}) its image would grow to full size")
-}
-
-pub(super) fn host_decides(by: &str) -> String {
-    format!("on a virtual disk ({by}) the host decides where rewritten data lies")
-}
-
-pub(super) fn hard_disk_gains_nothing() -> String {
-    "a hard disk writes in place; rewriting all data gains nothing".into()
-}
-
-pub(super) fn folder_is_full() -> String {
-    "too little is free above the reserve; delete something first".into()
-}
-
-pub(super) fn folder_is_read_only() -> String {
-    "the folder cannot be written".into()
 }
 
 // Overview
@@ -794,12 +748,9 @@ pub(super) fn pass_name(number: usize) -> String {
 
 // Settings
 
-pub(super) fn no_upgrade() -> String {
-    "check.upgrade: belongs to likenew check, not to recondition".into()
-}
-
-pub(super) fn rate_too_low(least: u64) -> String {
-    format!("rate: at least {} a second", Size(least))
+likenew_core::sentences! {
+    pub(super) fn no_upgrade() = "check.upgrade: belongs to likenew check, not to recondition";
+    pub(super) fn rate_too_low(least: u64) = "rate: at least {} a second", Size(least);
 }
 
 pub(super) const RESULT: &str = "result";

@@ -494,8 +494,10 @@ pub(super) fn bad_bytes(bytes: u64) -> String {
     format!("bytes = {}: must be a multiple of 1 MiB, from 1MiB to 64GiB; {nearest}", Size(bytes))
 }
 
-pub(super) fn small_span() -> String {
-    "span: needs at least 2MiB, one half to write over and one to free".into()
+likenew_core::sentences! {
+    pub(super) fn small_span() = "span: needs at least 2MiB, one half to write over and one to free";
+    pub(super) fn trim_does_not_fit(bytes: u64, least: u64) =
+        "{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least);
 }
 
 pub(super) fn span_does_not_fit(span: u64, capacity: u64) -> String {
@@ -510,10 +512,6 @@ pub(super) fn span_does_not_fit(span: u64, capacity: u64) -> String {
 pub(super) const TRIM: &str = "trim";
 pub(super) const EFFECT: &str = "effect";
 const GAIN_QUESTION: &str = "Gain from TRIM";
-
-pub(super) fn trim_does_not_fit(bytes: u64, least: u64) -> String {
-    format!("{} is too little: twice --bytes and {} more is needed, or --no-worth", Size(bytes), Size(least))
-}
 
 #[cfg(test)]
 mod tests {

@@ -233,14 +233,12 @@ pub(super) fn capacity_beside_failures(
     (summary, Answer::unknown(CAPACITY, "Capacity", format!("{claimed} claimed, not proven")))
 }
 
-/// `161 MiB in 2 places`.
-fn places(unreadable: &Unreadable) -> String {
-    format!("{} in {}", Size(unreadable.bytes), count(unreadable.ranges.len() as u64, "place"))
-}
-
-/// The summary before anything was read back.
-pub(super) fn nothing_read_back() -> String {
-    "Nothing was read back yet, so nothing is known of the capacity.".into()
+likenew_core::sentences! {
+    /// `161 MiB in 2 places`.
+    fn places(unreadable: &Unreadable) =
+        "{} in {}", Size(unreadable.bytes), count(unreadable.ranges.len() as u64, "place");
+    /// The summary before anything was read back.
+    pub(super) fn nothing_read_back() = "Nothing was read back yet, so nothing is known of the capacity.";
 }
 
 /// Adds the reason for a doubt, in one sentence.
@@ -503,16 +501,11 @@ fn operation(op: Op) -> &'static str {
 
 // Workloads, as progress shows them
 
-pub(super) fn boundary_probes(op: Op) -> String {
-    format!("probe size boundaries, {op}")
-}
-
-pub(super) fn random_probes(op: Op) -> String {
-    format!("probe random places, {op}")
-}
-
-pub(super) fn narrowing(round: u32, step: &str) -> String {
-    format!("narrow down, round {round}, {step}")
+likenew_core::sentences! {
+    pub(super) fn boundary_probes(op: Op) = "probe size boundaries, {op}";
+    pub(super) fn random_probes(op: Op) = "probe random places, {op}";
+    pub(super) fn narrowing(round: u32, step: &str) = "narrow down, round {round}, {step}";
+    pub(super) fn spot_check(end: u64) = "spot check of the first {}", Size(end);
 }
 
 pub(super) fn part(pass: u32, passes: u32, number: u32, op: Op) -> String {
@@ -523,43 +516,29 @@ pub(super) fn part(pass: u32, passes: u32, number: u32, op: Op) -> String {
     }
 }
 
-pub(super) fn spot_check(end: u64) -> String {
-    format!("spot check of the first {}", Size(end))
-}
-
 // Settings and plans
 
-pub(super) fn bad_block(block: u64) -> String {
-    let nearest = use_nearest_multiple(block, 512, 512..=1 << 30);
-    format!("block = {block}: must be a multiple of 512, from 512 B to 1 GiB; {nearest}")
-}
-
-pub(super) fn bad_files(files: u32, file_size: u64, block: u64) -> String {
-    let nearest = use_nearest_multiple(file_size, block, block..=u64::MAX);
-    format!(
-        "files = {files}, file_size = {file_size}: needs at least one file, of a multiple of the block ({block} bytes); \
-         for file_size {nearest}"
-    )
-}
-
-pub(super) fn out_of_range(name: &str, value: u32, least: u32, most: u32) -> String {
-    format!("{name} = {value}: must be from {least} to {most}")
-}
-
-pub(super) fn bad_quick() -> String {
-    "quick: runs the probes alone, so it needs probes above 0 and excludes full and read_only".into()
-}
-
-pub(super) fn read_only_target() -> String {
-    "verify writes, and this target is read-only here: give a folder on it".into()
-}
-
-pub(super) fn span_too_small(span: u64, block: u64) -> String {
-    format!("{} is less than one block of {}; use a smaller --block", Size(span), Size(block))
-}
-
-pub(super) fn not_begun() -> String {
-    "Nothing was written or read yet.".into()
+likenew_core::sentences! {
+    pub(super) fn bad_block(block: u64) =
+        "block = {block}: must be a multiple of 512, from 512 B to 1 GiB; {}",
+        use_nearest_multiple(block, 512, 512..=1 << 30);
+    pub(super) fn bad_files(files: u32, file_size: u64, block: u64) =
+        "files = {files}, file_size = {file_size}: needs at least one file, of a multiple of the block \
+         ({block} bytes); for file_size {}", use_nearest_multiple(file_size, block, block..=u64::MAX);
+    pub(super) fn out_of_range(name: &str, value: u32, least: u32, most: u32) =
+        "{name} = {value}: must be from {least} to {most}";
+    pub(super) fn bad_quick() =
+        "quick: runs the probes alone, so it needs probes above 0 and excludes full and read_only";
+    pub(super) fn read_only_target() =
+        "verify writes, and this target is read-only here: give a folder on it";
+    pub(super) fn span_too_small(span: u64, block: u64) =
+        "{} is less than one block of {}; use a smaller --block", Size(span), Size(block);
+    pub(super) fn not_begun() = "Nothing was written or read yet.";
+    pub(super) fn quick_needs_space(span: u64) =
+        "--quick needs a whole drive, and more than {}; leave it out", Size(span);
+    pub(super) fn file_of_blocks(span: u64, block: u64) =
+        "{} is too little for a file of {} blocks; give a smaller --file-size or --block",
+        Size(span), Size(block);
 }
 
 pub(super) const CAPACITY: &str = "capacity";
@@ -572,18 +551,6 @@ pub(super) const READ_ONLY_NEEDS_A_DEVICE: &str =
     "--read-only needs a device: temporary files in a folder are deleted, and a simulated drive starts anew";
 
 pub(super) const FILE_SIZE_NEEDS_A_FOLDER: &str = "--file-size is for folders; this target has no files";
-
-pub(super) fn quick_needs_space(span: u64) -> String {
-    format!("--quick needs a whole drive, and more than {}; leave it out", Size(span))
-}
-
-pub(super) fn file_of_blocks(span: u64, block: u64) -> String {
-    format!(
-        "{} is too little for a file of {} blocks; give a smaller --file-size or --block",
-        Size(span),
-        Size(block)
-    )
-}
 
 #[cfg(test)]
 mod tests {

@@ -24,8 +24,9 @@ pub(super) const READ_QD1: &str = "a 4 KiB read at QD1";
 pub(super) const WRITE_QD1: &str = "a 4 KiB write at QD1, into the buffer";
 pub(super) const WRITE_PAST_SLC_CACHE: &str = "sequential write past the SLC cache, before it folds";
 
-pub(super) fn after_idle(time: Nanos) -> String {
-    format!("after {time} without I/O")
+likenew_core::sentences! {
+    pub(super) fn after_idle(time: Nanos) = "after {time} without I/O";
+    pub(super) fn dies(dies: u32, channels: u32) = "{dies} dies on {channels} channels";
 }
 
 pub(super) const WRITE_BUFFER: &str =
@@ -36,10 +37,6 @@ pub(super) const WRITES_PER_UNIT: &str = "separate writes in a unit, at most";
 pub(super) const DIES: &str = "A die does one operation at a time; the dies of a channel share its bus.";
 pub(super) const UNIT_TRANSFER: &str = "unit transfer, channel";
 pub(super) const PROGRAMMING_DIES: &str = "dies that program in parallel";
-
-pub(super) fn dies(dies: u32, channels: u32) -> String {
-    format!("{dies} dies on {channels} channels")
-}
 
 pub(super) const MAP_CACHE: &str =
     "Holds a part of the mapping table; other entries are read from flash before the data.";
@@ -180,9 +177,11 @@ pub(super) fn credits(can_burst: bool) -> &'static str {
 pub(super) const ONE_IO: &str = "one I/O at most";
 pub(super) const MERGED_IOS: &str = "sequential I/Os merge";
 
-/// Up to how many bytes sequential I/Os count as one: of any length, and of those below `small`.
-pub(super) fn merged_ios(bytes: u64, small: u64, small_bytes: u64) -> String {
-    format!("up to {} (below {}: up to {})", amount(bytes), amount(small), amount(small_bytes))
+likenew_core::sentences! {
+    /// Up to how many bytes sequential I/Os count as one: of any length, and of those below `small`.
+    pub(super) fn merged_ios(bytes: u64, small: u64, small_bytes: u64) =
+        "up to {} (below {}: up to {})", amount(bytes), amount(small), amount(small_bytes);
+    pub(super) fn store_limit(in_flight: f64) = "{in_flight} I/Os in flight / mean latency";
 }
 
 pub(super) const THROUGHPUT: &str = "Reads and writes share this throughput.";
@@ -192,8 +191,4 @@ pub(super) const STORE: &str = "Serves all I/Os in parallel; acknowledged writes
 
 pub(super) fn volume_trim(trims: bool) -> &'static str {
     if trims { "immediate" } else { "not supported" }
-}
-
-pub(super) fn store_limit(in_flight: f64) -> String {
-    format!("{in_flight} I/Os in flight / mean latency")
 }

@@ -17,12 +17,19 @@ pub(super) fn record_with_buffer(targets: &[String], buffer: u64, time: Option<N
     format!("likenew record {} --out FILE --buffer {}{time}", targets.join(" "), exact_size(buffer))
 }
 
-pub(super) fn exists(path: &Path) -> String {
-    format!("{} exists, and nothing was recorded: give another name, or move it away", path.display())
-}
-
-pub(super) fn simulated(target: &str) -> String {
-    format!("{target} is simulated, so there is nothing to record: give a real drive, or use likenew replay")
+likenew_core::sentences! {
+    pub(super) fn exists(path: &Path) =
+        "{} exists, and nothing was recorded: give another name, or move it away", path.display();
+    pub(super) fn simulated(target: &str) =
+        "{target} is simulated, so there is nothing to record: give a real drive, or use likenew replay";
+    pub(super) fn could_not_finish(path: &Path) =
+        "could not write {}; what it holds so far is readable", path.display();
+    pub(super) fn leftover_removed(name: &str) =
+        "Removed the tracing instance {name} of a recorder that was killed.";
+    pub(super) fn buffers(bytes: u64) = "The kernel's trace buffers take {}.", Size(bytes);
+    pub(super) fn trace_written(path: &Path) = "Trace: {}", path.display();
+    pub(super) fn meter(ios: u64, rate: f64, lost: u64, size: u64) =
+        "{} I/Os  {}  {lost} records lost  trace {}", Number(ios as f64), Rate(rate), Size(size);
 }
 
 pub(super) const TRACE_ON_RECORDED_DRIVE: &str = "The trace is on a drive that is recorded. Its own writes are left out, but not the journal writes they cause; \
@@ -32,32 +39,12 @@ pub(super) fn could_not_begin(path: &Path) -> String {
     format!("could not begin the trace {}", path.display())
 }
 
-pub(super) fn could_not_finish(path: &Path) -> String {
-    format!("could not write {}; what it holds so far is readable", path.display())
-}
-
 pub(super) const COULD_NOT_WRITE: &str = "could not write the trace";
-
-pub(super) fn leftover_removed(name: &str) -> String {
-    format!("Removed the tracing instance {name} of a recorder that was killed.")
-}
 
 pub(super) fn started(drive: &str, path: &Path, time: Option<Nanos>, bytes: Option<u64>) -> String {
     let time = time.map_or(String::new(), |time| format!("{time} or "));
     let bytes = bytes.map_or(String::new(), |bytes| format!("{} or ", Size(bytes)));
     format!("Recording {drive} to {} until {time}{bytes}Ctrl-C.", path.display())
-}
-
-pub(super) fn buffers(bytes: u64) -> String {
-    format!("The kernel's trace buffers take {}.", Size(bytes))
-}
-
-pub(super) fn trace_written(path: &Path) -> String {
-    format!("Trace: {}", path.display())
-}
-
-pub(super) fn meter(ios: u64, rate: f64, lost: u64, size: u64) -> String {
-    format!("{} I/Os  {}  {lost} records lost  trace {}", Number(ios as f64), Rate(rate), Size(size))
 }
 
 // ---- answers ----
@@ -91,8 +78,15 @@ fn busy_share(all: &Account, elapsed: Nanos) -> Share {
     Share(all.busy.0 as f64 / elapsed.0.max(1) as f64)
 }
 
-pub(super) fn latency(mean: f64, max: Nanos) -> String {
-    format!("Latency was {} on average, {max} at most.", Latency(mean))
+likenew_core::sentences! {
+    pub(super) fn latency(mean: f64, max: Nanos) = "Latency was {} on average, {max} at most.", Latency(mean);
+    pub(super) fn without_end(ios: u64) =
+        "{} I/Os had not ended when the recording stopped; they have no latency.", Number(ios as f64);
+    pub(super) fn without_start(ios: u64) =
+        "{} I/Os had begun before the recording and are not in it.", Number(ios as f64);
+    pub(super) fn own_ios(ios: u64, bytes: u64) =
+        "{} I/Os ({}) that wrote the trace itself are left out; the file system's journal writes for it are \
+         not.", Number(ios as f64), Size(bytes);
 }
 
 pub(super) const COMPLETE: &str = "complete: it holds every I/O that began during the recording";
@@ -112,22 +106,6 @@ pub(super) fn incomplete(counts: &RecordingCounts) -> String {
 pub(super) const LARGER_BUFFER: &str = "Record again with a larger buffer";
 pub(super) const RECORDS_PER_IO: &str =
     "Two or three records make one I/O; the machine was too busy, or the buffer too small.";
-
-pub(super) fn without_end(ios: u64) -> String {
-    format!("{} I/Os had not ended when the recording stopped; they have no latency.", Number(ios as f64))
-}
-
-pub(super) fn without_start(ios: u64) -> String {
-    format!("{} I/Os had begun before the recording and are not in it.", Number(ios as f64))
-}
-
-pub(super) fn own_ios(ios: u64, bytes: u64) -> String {
-    format!(
-        "{} I/Os ({}) that wrote the trace itself are left out; the file system's journal writes for it are not.",
-        Number(ios as f64),
-        Size(bytes)
-    )
-}
 
 pub(super) fn failed(ios: u64) -> String {
     if ios == 1 {

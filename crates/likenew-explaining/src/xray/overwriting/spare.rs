@@ -148,7 +148,7 @@ impl Spare {
         let interval = (percent(spare - NINE_OF_TEN * below), percent(spare + NINE_OF_TEN * above));
         let confidence = if is_sure { 0.95 } else { 0.8 };
         Property::number(key, percent(spare), interval, confidence, wording::scattered_writes(&writes))
-            .caveat(wording::kept_blocks_assumed())
+            .caveat(wording::KEPT_BLOCKS_ASSUMED)
     }
 
     pub(super) fn picture(&self) -> Option<Series> {
