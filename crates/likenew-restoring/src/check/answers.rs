@@ -7,7 +7,8 @@ use likenew_core::shell::shell_quote;
 use likenew_core::units::Nanos;
 use likenew_core::workload::OldFiles;
 use likenew_diagnosis::{
-    Case, CauseKind, Diagnosis, FoundCause, Measured, Metric, MissingEvidence, OpenSymptom, Origin, Symptom,
+    Case, CauseKind, Diagnosis, FoundCause, Measured, Metric, MissingEvidence, OpenSymptom, Origin,
+    Reference, Symptom,
 };
 
 use likenew_measuring::commits::Commits;
@@ -560,11 +561,21 @@ impl Answers<'_> {
         Some(Answer::info(wording::FIRMWARE, "Firmware", text.clone()).action(update_firmware(fault)))
     }
 
-    /// Settings that can bring about what was measured. Of outputs every remark is listed.
+    /// Settings that can bring about what was measured, and unusual ones that slow down a metric without a reference, which cannot
+    /// show as slow. Of outputs every remark is listed anyway.
     fn settings(&self) -> Vec<Answer> {
+        let Some(facts) = self.case.facts.filter(|_| !self.options.from_outputs) else { return Vec::new() };
         let symptoms = self.case.symptoms();
-        let facts = self.case.facts.filter(|_| !self.options.from_outputs);
-        facts.map_or_else(Vec::new, |facts| settings(facts, |setting| setting.explains(&symptoms)))
+        let says =
+            |reference: &Reference, metric| reference.metric == metric && reference.origin != Origin::Link;
+        let has_reference = |metric| self.case.references.iter().any(|reference| says(reference, metric));
+        let measured =
+            Metric::ALL.into_iter().filter(|metric| self.case.measurements.metric(*metric).is_some());
+        let hidden: Vec<Symptom> =
+            measured.filter(|metric| !has_reference(*metric)).map(Symptom::Below).collect();
+        settings(facts, |setting| {
+            setting.explains(&symptoms) || setting.is_unusual && setting.explains(&hidden)
+        })
     }
 
     /// What a cloud volume of this size is limited to by its type, which no system reports.
@@ -705,7 +716,7 @@ fn by_design(found_cause: &FoundCause) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use likenew_core::facts::{Drive, Fact, Facts, Layer, LayerKind};
+    use likenew_core::facts::{Drive, Fact, Facts, FileSystem, Layer, LayerKind};
     use likenew_diagnosis::{Measurements, Overall, Reference, Site, by_name};
 
     use super::*;
@@ -788,6 +799,21 @@ mod tests {
 
     const READ: Metric = Metric::SequentialRead;
     const RANDOM: Metric = Metric::RandomRead;
+
+    #[test]
+    fn a_setting_that_costs_speed_is_named_where_nothing_says_how_fast_the_drive_should_be() {
+        let origin = "/proc/self/mountinfo";
+        let options = |option: &str| Fact::new(vec!["rw".into(), option.to_owned()], origin);
+        let listed = |option: &str, is_compared| {
+            let file_system = FileSystem { options: options(option), ..FileSystem::default() };
+            let facts = Facts { file_system: Some(file_system), ..Facts::default() };
+            let as_new = [(Metric::RandomWrite, Measured::with_interval(100e6, 0.01))];
+            let findings = findings_with_facts(&as_new, is_compared, &diagnosis(Vec::new()), Some(&facts));
+            findings.overview.answers.contains(&"setting_sync_mount".to_owned())
+        };
+        assert!(listed("sync", false) && !listed("relatime", false));
+        assert!(!listed("sync", true), "it is as fast as when new");
+    }
 
     #[test]
     fn causes_are_named_by_the_metric_of_the_headline_only_where_they_do_not_explain_it() {
