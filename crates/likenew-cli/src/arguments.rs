@@ -1,6 +1,7 @@
 //! The command line: options that several commands have, how values are read, and what is said of wrong ones. Options only
 //! build a plan; `likenew run PLAN.toml` runs one directly.
 
+use std::convert::Infallible;
 use std::error::Error as _;
 use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseIntError};
@@ -25,11 +26,16 @@ pub(crate) const SAFETY: &str = "Safety";
 pub(crate) const OUTPUT: &str = "Output";
 pub(crate) const ARCHIVE: &str = "Kept runs";
 
+/// A target as it is typed. One that begins with a dash gets a path: in a command that is advised it would be an option.
+pub(crate) fn typed_target(text: &str) -> std::result::Result<String, Infallible> {
+    Ok(if text.starts_with('-') { format!("./{text}") } else { text.to_owned() })
+}
+
 /// What to measure, how, and where the results go.
 #[derive(Debug, Args)]
 pub(crate) struct TargetArguments {
     /// A folder, a file, a block device, or a simulated drive such as 'sim:tiny-flash?state=used' (quote the ?)
-    #[arg(help_heading = Option::<&'static str>::None)]
+    #[arg(value_parser = typed_target, help_heading = Option::<&'static str>::None)]
     pub(crate) target: String,
     /// Random seed [default: 0]
     #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]

@@ -13,7 +13,7 @@ use likenew_procedures::replay::{ReplayOptions, TraceSummary};
 
 use super::{Command, Measured};
 use crate::access::Access;
-use crate::arguments::{RUN, RunArguments};
+use crate::arguments::{RUN, RunArguments, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, Target, measure, options as settings};
 use crate::recordings::scan;
@@ -59,7 +59,7 @@ pub(super) fn applications(named: &[String]) -> Result<(Vec<String>, Vec<Applica
 #[derive(Debug, Args)]
 pub(crate) struct Replay {
     /// Folders, files, block devices or simulated drives; each is measured separately
-    #[arg(required = true, value_name = "TARGET", help_heading = Option::<&'static str>::None)]
+    #[arg(required = true, value_parser = typed_target, value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     targets: Vec<String>,
     #[command(flatten)]
     options: ReplayOptions,

@@ -24,7 +24,7 @@ use super::facts::FromOutputs;
 use super::history::HistoryPlace;
 use super::{Command, history, seed_of_one_run};
 use crate::access::Access;
-use crate::arguments::{OUTPUT, RUN, RunArguments, SmartctlArgument};
+use crate::arguments::{OUTPUT, RUN, RunArguments, SmartctlArgument, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{OnFailure, Request, Target, measure_each, options};
 use crate::output;
@@ -37,7 +37,7 @@ use crate::wording::{self, history as history_wording};
 #[command(next_help_heading = "Test")]
 pub(crate) struct Check {
     /// Folders, files, block devices or simulated drives; each is checked separately
-    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from", value_name = "TARGET", help_heading = Option::<&'static str>::None)]
+    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from", value_parser = typed_target, value_name = "TARGET", help_heading = Option::<&'static str>::None)]
     targets: Vec<String>,
     /// Check every drive of this machine, with reads only
     #[arg(long, conflicts_with_all = ["targets", "from"])]

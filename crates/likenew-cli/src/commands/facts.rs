@@ -16,7 +16,7 @@ use super::Command;
 use crate::access::Access;
 use crate::arguments::{
     ARCHIVE, ArchiveArguments, ArchiveFolder, ExecutionArguments, OUTPUT, Output, RUN, RunArguments,
-    SmartctlArgument,
+    SmartctlArgument, typed_target,
 };
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{Request, measure};
@@ -28,7 +28,7 @@ use crate::wording::{self, help as help_wording};
 #[derive(Debug, Args)]
 pub(crate) struct Facts {
     /// A folder, a file, a block device, or a simulated drive
-    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from")]
+    #[arg(required_unless_present_any = ["all", "from"], conflicts_with = "from", value_parser = typed_target)]
     target: Option<String>,
     /// Every drive of this machine
     #[arg(long, conflicts_with_all = ["target", "from"], help_heading = RUN)]

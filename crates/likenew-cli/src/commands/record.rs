@@ -23,7 +23,7 @@ use likenew_trace::{TraceError, TraceHead};
 use trace_file::{TraceFile, TraceResult};
 
 use super::Command;
-use crate::arguments::{Output, RUN};
+use crate::arguments::{Output, RUN, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::{interrupt, output};
 
@@ -31,7 +31,7 @@ use crate::{interrupt, output};
 #[derive(Debug, Args)]
 pub(crate) struct Record {
     /// Block devices or partitions; a folder stands for the drives below it
-    #[arg(required = true, value_name = "TARGET")]
+    #[arg(required = true, value_parser = typed_target, value_name = "TARGET")]
     targets: Vec<String>,
     /// The trace to write; .zst compresses it; several drives: one file each, with the drive's name added
     #[arg(long, value_name = "FILE", help_heading = RUN)]

@@ -12,7 +12,7 @@ use likenew_procedures::recondition::ReconditionOptions;
 
 use super::{Command, recondition, watch};
 use crate::access::Access;
-use crate::arguments::{ArchiveFolder, ExecutionArguments, RUN, RunArguments};
+use crate::arguments::{ArchiveFolder, ExecutionArguments, RUN, RunArguments, typed_target};
 use crate::exit::{Exit, Failure, Result};
 use crate::measure::{InterruptedRun, Request, measure};
 use crate::plan_file::read_plan;
@@ -24,6 +24,7 @@ pub(crate) struct Run {
     /// The plan, which any command prints with --plan, or a job file of fio
     plan: PathBuf,
     /// The target, if it is not the one that the plan names
+    #[arg(value_parser = typed_target)]
     target: Option<String>,
     /// Random seed [default: the plan's]
     #[arg(long, value_name = "N", help_heading = RUN, hide_short_help = true)]

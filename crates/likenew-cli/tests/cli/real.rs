@@ -142,6 +142,18 @@ fn a_plan_that_is_only_printed_removes_nothing() {
     }
 }
 
+/// What is advised is a command with the target in it.
+#[test]
+fn a_folder_called_like_an_option_stays_a_folder() {
+    let sandbox = Sandbox::new();
+    std::fs::create_dir(sandbox.work().join("--yes")).unwrap();
+    for command in ["bench", "check", "recondition"] {
+        sandbox.run(&[command, "--plan", "--", "--yes"]).code(0).says("target = \"./--yes\"");
+    }
+    let advice = sandbox.run(&["recondition", "--explain", "--", "--yes"]).code(0).stdout();
+    assert!(!advice.contains(" --yes"), "{advice}");
+}
+
 #[test]
 fn asking_for_the_cost_changes_nothing() {
     let sandbox = Sandbox::new();
