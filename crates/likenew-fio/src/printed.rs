@@ -1,5 +1,5 @@
 //! What other programs print for people, as results: CrystalDiskMark and KDiskMark, fio's normal and terse output and its logs,
-//! iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
+//! DISKSPD, iozone, dd, hdparm, f3, ioping, and sysbench fileio. One number has no interval, and little is known of how it was measured; the
 //! caveats say so.
 
 mod iozone;
@@ -20,7 +20,7 @@ use crate::import::{Import, ImportError, import, import_of, of_tallies};
 use crate::wording;
 
 /// Reads fio's JSON, as [`import`] does, or what fio and other programs print: fio's terse and normal output and its logs,
-/// CrystalDiskMark, KDiskMark, iozone, dd, hdparm, f3, ioping, sysbench. A log of fio says only by `file_name` what it is of; nothing
+/// CrystalDiskMark, KDiskMark, DISKSPD, iozone, dd, hdparm, f3, ioping, sysbench. A log of fio says only by `file_name` what it is of; nothing
 /// else depends on that.
 ///
 /// # Errors
@@ -39,10 +39,11 @@ pub fn import_any(text: &str, file_name: &str) -> Result<Import, ImportError> {
 
 /// What a program printed, by what is only in its text.
 fn printed(text: &str) -> Option<Import> {
-    const PROGRAMS: [(&str, &str, Reader); 14] = [
+    const PROGRAMS: [(&str, &str, Reader); 15] = [
         ("CrystalDiskMark", "CrystalDiskMark ", disk_mark),
         ("KDiskMark", "KDiskMark", disk_mark),
         ("fio", "err= 0: pid=", fio),
+        ("DISKSPD", "I/O per s |", diskspd),
         ("iozone", "reclen", iozone::table),
         ("iozone", "Children see throughput", iozone::throughput),
         ("iozone", " report\"", iozone::report),
@@ -292,6 +293,50 @@ fn fio(text: &str) -> Figures {
         });
     }
     figures.into_iter().collect()
+}
+
+/// Versions 2: below what was asked for, in tables called `Read IO` and `Write IO`, a row for each thread and
+/// `total: 121647398912 | 464048 | 193.35 | 773.40 | 82.740 | 41.172`: bytes, I/Os, MiB/s, IOPS, and with `-L` the mean latency in
+/// milliseconds (ResultParser.cpp).
+fn diskspd(text: &str) -> Figures {
+    static BLOCK: LazyLock<Regex> = LazyLock::new(|| pattern(r"block size: (?<size>\d+)(?<unit>[KMG]iB)?"));
+    static DEPTH: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"number of outstanding I/O operations[^:\n]*: (?<count>\d+)"));
+    static THREADS: LazyLock<Regex> = LazyLock::new(|| pattern(r"thread count:\s*(?<count>\d+)"));
+    static MIX: LazyLock<Regex> =
+        LazyLock::new(|| pattern(r"mix test \(read/write ratio: (?<ratio>\d+/\d+)\)"));
+    static TABLE: LazyLock<Regex> = LazyLock::new(|| {
+        pattern(
+            r"(?s)(?<op>Read|Write) IO\s+thread (?<headings>[^\n]*)\n.*?total:\s*(?<bytes>\d+) \|\s*\d+ \|\s*(?<rate>[\d.]+) \|\s*(?<iops>[\d.]+)(?: \|\s*(?<next>[\d.]+))?",
+        )
+    });
+    let of_run = |run: &str| -> Vec<Figure> {
+        let count = |regex: &Regex| regex.captures(run)?["count"].parse::<u32>().ok();
+        let (depth, threads) = (count(&DEPTH).unwrap_or(1).max(1), count(&THREADS).unwrap_or(1).max(1));
+        let block = BLOCK.captures(run).and_then(|captures| {
+            let scale = captures.name("unit").map_or(Some(1.0), |matched| unit(matched.as_str(), 1024.0))?;
+            Some((number(&captures["size"])? * scale).clamp(512.0, 1e9) as u32)
+        });
+        let block = block.unwrap_or(64 * KIB);
+        let is_random = run.contains("random I/O (") || run.contains("random/sequential I/O (");
+        let mix =
+            MIX.captures(run).map_or_else(String::new, |captures| format!(", {} mix", &captures["ratio"]));
+        let figure = |captures: Captures<'_>| {
+            let op = if &captures["op"] == "Read" { Op::Read } else { Op::Write };
+            let latency = captures.name("next").filter(|_| captures["headings"].contains("AvgLat"));
+            Some(Figure {
+                name: test_name(is_random, block, depth, threads, op) + &mix,
+                is_random,
+                block,
+                depth: depth.saturating_mul(threads),
+                per_s: Some(number(&captures["iops"])?),
+                latency_ns: latency.and_then(|mean| number(mean.as_str())).map(|ms| ms * 1e6),
+                ..Figure::sequential("", op, number(&captures["rate"])? * f64::from(MIB))
+            })
+        };
+        TABLE.captures_iter(run).filter_map(figure).collect()
+    };
+    text.split("Command Line:").flat_map(of_run).collect()
 }
 
 /// ` Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec`, where a MB is 2²⁰ (hdparm.c); cached reads are of memory.

@@ -93,7 +93,7 @@ fn list(archive: &Archive) -> Result<Exit> {
 #[derive(Debug, Args)]
 pub(crate) struct Compare {
     /// Two or more runs of one command, the earlier first: folders, names of kept runs, drives, whose last check is taken, or
-    /// what fio, CrystalDiskMark, KDiskMark, dd, hdparm, f3, ioping or sysbench printed, as a file or - for standard input
+    /// what fio, CrystalDiskMark, KDiskMark, DISKSPD, dd, hdparm, f3, ioping or sysbench printed, as a file or - for standard input
     #[arg(value_name = "RUN|DRIVE|FILE")]
     runs: Vec<String>,
     /// The newest N runs

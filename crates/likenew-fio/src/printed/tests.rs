@@ -132,6 +132,54 @@ fn dd_is_read_in_any_language() {
 }
 
 #[test]
+fn diskspd_is_read_with_and_without_latencies_and_in_a_mix() {
+    let run = |parameters: &str, headings: &str, totals: [&str; 2]| {
+        let table = |op: &str, total: &str| {
+            format!(
+                "\r\n{op} IO\r\nthread |       bytes     |     I/Os     |    {headings}\r\n----\r\n     0 |  1 | 1 | 0.01 | 1.00 | c:\\test.dat (50GiB)\r\n----\r\ntotal:   {total}\r\n"
+            )
+        };
+        format!(
+            "\r\nCommand Line: diskspd.exe -L c:\\test.dat\r\n\r\nInput parameters:\r\n\r\n\ttimespan:   1\r\n{parameters}\r\n\r\nactual test time:\t60.01s\r\nthread count:\t\t8\r\n\r\nTotal IO\r\nthread |  bytes | I/Os | {headings}\r\ntotal:  2 | 2 | 2.00 | 2.00\r\n{}{}",
+            table("Read", totals[0]),
+            table("Write", totals[1])
+        )
+    };
+    // Version 2.0.21, measuring latencies.
+    let parameters = "\t\tperforming mix test (read/write ratio: 70/30)\r\n\t\tblock size: 4096\r\n\t\tusing random I/O (alignment: 4096)\r\n\t\tnumber of outstanding I/O operations: 16";
+    let mixed = run(
+        parameters,
+        "MiB/s   |  I/O per s |  AvgLat  | LatStdDev |  file",
+        [
+            "17212375040 |  4202240 |  273.54 |  70026.24 |  1.279 |  0.512",
+            "7376732160 | 1800960 | 117.23 | 30010.88 | 1.282 | 0.518",
+        ],
+    );
+    // Version 2.0.14: MB are 2^20 bytes, and no latencies were asked for.
+    let parameters = "\t\tperforming read test\r\n\t\tblock size: 65536\r\n\t\tusing sequential I/O (stride: 65536)\r\n\t\tnumber of outstanding I/O operations: 2";
+    let read = run(
+        parameters,
+        "MB/s    |  I/O per s |  file",
+        ["62914560000 | 960000 | 1000.00 | 16000.00", "0 | 0 | 0.00 | 0.00"],
+    );
+    let expected = [
+        ("RND4K Q16T8 read, 70/30 mix", 286.83, 70_026.24),
+        ("RND4K Q16T8 write, 70/30 mix", 122.92, 30_010.88),
+        ("SEQ64K Q2T8 read", 1048.576, 16_000.0),
+    ];
+    is(&(mixed.clone() + &read), &expected);
+    let latency = |text: &str| printed(text).unwrap().segments[0].total().latency_ns_mean();
+    assert_eq!((latency(&mixed), latency(&read)), (1_279_000.0, 0.0));
+    // Version 2.2 counts in units.
+    is(
+        &mixed
+            .replace("block size: 4096", "block size: 4KiB")
+            .replace("operations: 16", "operations per thread: 16"),
+        &expected[..2],
+    );
+}
+
+#[test]
 fn ioping_is_read_quiet_and_raw() {
     is(
         "\n--- . (ext4 /dev/vda 252.0 GiB) ioping statistics ---\n4 requests completed in 637.3 us, 16 KiB read, 6.28 k iops, 24.5 MiB/s\ngenerated 5 requests in 781.0 us, 20 KiB, 6.40 k iops, 25.0 MiB/s\nmin/avg/max/mdev = 107.3 us / 159.3 us / 236.8 us / 51.2 us\n",

@@ -151,9 +151,8 @@ fn fio_jobs(parts: &[Vec<u8>]) -> bool {
     })
 }
 
-/// The samples that fio wrote as JSON and that can be imported.
 /// What CrystalDiskMark, fio, iozone, dd and others print.
-const PRINTED: [&str; 7] = [
+const PRINTED: [&str; 8] = [
     "CrystalDiskMark 8.0.4 x64\n[Read]\n  SEQ    1MiB (Q=  8, T= 1):   390.183 MB/s [    372.1 IOPS] < 21352.39 us>\n",
     "read: (g=0): rw=read, bs=(R) 1024KiB-1024KiB, ioengine=libaio, iodepth=8\nread: (groupid=0, jobs=1): err= 0: pid=1: x\n  read: IOPS=126, BW=127MiB/s (133MB/s)(1271MiB/10008msec)\n    lat (msec): min=9, max=312, avg=62.81, stdev=14.20\n",
     "1000, 102400, 0, 1048576, 0\n2000, 98304, 0, 1048576, 0\n",
@@ -161,6 +160,7 @@ const PRINTED: [&str; 7] = [
     "              kB  reclen    write  rewrite    read    reread\n           65536    1024   512345   523456  1234567  1345678\n",
     "1048576 bytes (1,0 MB, 1,0 MiB) kopiert, 0,5 s, 2,1 MB/s\n",
     " Timing buffered disk reads: 1530 MB in  3.00 seconds = 509.57 MB/sec\n",
+    "Command Line: diskspd.exe -L\n\t\tblock size: 4KiB\n\t\tusing random I/O (alignment: 4KiB)\nthread count:\t\t8\nRead IO\nthread | bytes | I/Os | MiB/s | I/O per s |  AvgLat\ntotal: 4096000 | 1000 | 3.90 | 1000.00 | 1.279\n",
 ];
 
 fn printed_results() -> Vec<Input> {
@@ -174,6 +174,7 @@ fn printed(parts: &[Vec<u8>]) -> bool {
     })
 }
 
+/// The samples that fio wrote as JSON and that can be imported.
 fn fio_results() -> Vec<crate::Input> {
     let mut all = files("crates/likenew-fio/tests/samples", ".json");
     all.retain(|input| fio_result(input));
