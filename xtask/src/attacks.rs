@@ -92,10 +92,10 @@ fn replace_rows(old: &[String], attacks: &[Attack]) -> Vec<String> {
     before.iter().cloned().chain(attacks.iter().map(row)).chain(kept).collect()
 }
 
-/// Runs tests with this in their names one after the other, and returns the attacks that held.
-fn tests(of: &[(&str, &str)], only: &str) -> anyhow::Result<Vec<Attack>> {
+/// Runs the tests with `only` in their names one after the other, and returns the attacks that held.
+fn tests(tests: &[(&str, &str)], only: &str) -> anyhow::Result<Vec<Attack>> {
     let mut attacks = Vec::new();
-    for (package, name) in of.iter().filter(|(_, name)| name.contains(only)) {
+    for (package, name) in tests.iter().filter(|(_, name)| name.contains(only)) {
         let options = ["--include-ignored", "--nocapture", "--test-threads=1"];
         let arguments = [&["test", "--package", package, name, "--"][..], &options[..]];
         let result = run(&arguments.concat(), name)?;
@@ -212,8 +212,8 @@ mod tests {
             result: "held".into(),
             test: test.into(),
         };
-        let all = [attack("a", "one"), attack("b", "two"), attack("c", FUZZ_TESTS)];
-        let page = format!("before\n{BEGIN}\n{}\n{END}after\n", table(all.iter().map(row)));
+        let attacks = [attack("a", "one"), attack("b", "two"), attack("c", FUZZ_TESTS)];
+        let page = format!("before\n{BEGIN}\n{}\n{END}after\n", table(attacks.iter().map(row)));
         let (before, rows, after) = parts(&page).unwrap();
         assert_eq!((&*before, rows.len(), &*after), ("before\n", 3, "after\n"));
         let again = replace_rows(&rows, &[attack("d", "one")]);

@@ -43,7 +43,7 @@ fn ansible(sh: &Shell, tools: &Path) -> anyhow::Result<()> {
     let run = cmd!(sh, "unshare --mount sh -euc {SCRATCH_MACHINE} sh {HISTORY}").quiet().read()?;
     let settings = HISTORY.replace("likenew_history", "LIKENEW_HISTORY");
     for line in [settings.as_str(), "OnCalendar=Sun 04:00", "600", "Status: install ok installed"] {
-        ensure!(run.lines().any(|found| found == line), "the playbook did not bring {line}:\n{run}");
+        ensure!(run.lines().any(|printed| printed == line), "the playbook did not bring {line}:\n{run}");
     }
     let recaps: Vec<&str> = run.lines().filter(|line| line.contains("unreachable=0")).collect();
     let is_unchanged =

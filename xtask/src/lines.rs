@@ -80,15 +80,19 @@ pub(crate) fn print() -> anyhow::Result<()> {
         let name = parts.find(|part| part != "crates").unwrap_or_default();
         crates.entry(name).or_default().add(Lines::of_file(within, &fs::read_to_string(&path)?));
     }
-    let mut all = Lines::default();
-    crates.values().for_each(|lines| all.add(*lines));
+    let mut total = Lines::default();
+    crates.values().for_each(|lines| total.add(*lines));
     println!("| crate | files | code | of it imports | wording | comments | tests |");
     println!("|---|---:|---:|---:|---:|---:|---:|");
-    for (name, lines) in crates.iter().chain([(&"all".to_owned(), &all)]) {
+    for (name, lines) in crates.iter().chain([(&"all".to_owned(), &total)]) {
         let Lines { files, code, imports, wording, comments, tests } = lines;
         println!("| {name} | {files} | {code} | {imports} | {wording} | {comments} | {tests} |");
     }
-    println!("\nProduct code, wording included: {} lines in {} files.\n", all.code + all.wording, all.files);
+    println!(
+        "\nProduct code, wording included: {} lines in {} files.\n",
+        total.code + total.wording,
+        total.files
+    );
     println!("| other | files | lines |");
     println!("|---|---:|---:|");
     for (folder, ending) in OTHERS {

@@ -21,8 +21,8 @@ pub(crate) struct Options {
 
 fn a_step(name: &str) -> Result<&'static str, String> {
     let mut names = EVERYDAY.iter().chain(&LONGER).map(|step| step.name);
-    let all = names.clone().collect::<Vec<_>>().join(", ");
-    names.find(|step| *step == name).ok_or_else(|| format!("the steps are: {all}"))
+    let known = names.clone().collect::<Vec<_>>().join(", ");
+    names.find(|step| *step == name).ok_or_else(|| format!("the steps are: {known}"))
 }
 
 /// What can fail, and how long it may take.

@@ -72,7 +72,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("wording.rs.new"), "").unwrap();
         std::fs::write(folder.path().join("wording.rs"), "").unwrap();
-        let found: Vec<String> = super::leftovers(folder.path()).collect();
-        assert!(matches!(&found[..], [one] if one.contains("wording.rs.new: ")), "{found:?}");
+        let drafts: Vec<String> = super::leftovers(folder.path()).collect();
+        assert!(matches!(&drafts[..], [draft] if draft.contains("wording.rs.new: ")), "{drafts:?}");
     }
 }

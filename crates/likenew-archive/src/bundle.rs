@@ -196,15 +196,15 @@ fn without_serials(mut text: Vec<u8>, record: &Record, key: &ExportKey) -> Vec<u
     let serials: BTreeSet<&str> =
         serials.map(|serial| serial.hash.as_str()).filter(|hash| !hash.is_empty()).collect();
     for hash in serials {
-        let found = Regex::new(&regex::escape(hash)).expect("an escaped text is a pattern");
-        text = found.replace_all(&text, key.hash(hash.as_bytes()).as_bytes()).into_owned();
+        let pattern = Regex::new(&regex::escape(hash)).expect("an escaped text is a pattern");
+        text = pattern.replace_all(&text, key.hash(hash.as_bytes()).as_bytes()).into_owned();
     }
     let by_id = Regex::new(r#"(/dev/disk/by-id/)([^\s"'`,;/]+)"#).expect("a pattern");
     by_id
-        .replace_all(&text, |found: &Captures<'_>| {
+        .replace_all(&text, |captures: &Captures<'_>| {
             // As in a plan and in JSON, where an escaped space has two backslashes.
-            let name = String::from_utf8_lossy(&found[2]).replace(r"\\", r"\");
-            [&found[1], key.hash(name.as_bytes()).as_bytes()].concat()
+            let name = String::from_utf8_lossy(&captures[2]).replace(r"\\", r"\");
+            [&captures[1], key.hash(name.as_bytes()).as_bytes()].concat()
         })
         .into_owned()
 }
@@ -306,9 +306,9 @@ fn unpack(packed: impl Read, folder: &Path) -> Result<(), Problem> {
         }
     }
     // The checksum comes last, after what fills the last block of a tar.
-    let rest =
+    let rest_bytes =
         io::copy(&mut tar.into_inner().take(REST_BYTES_MAX + 1), &mut io::sink()).map_err(truncated)?;
-    if rest > REST_BYTES_MAX {
+    if rest_bytes > REST_BYTES_MAX {
         return Err(Problem::Bundle(wording::DATA_AFTER_THE_END.into()));
     }
     Ok(())

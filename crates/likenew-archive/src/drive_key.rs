@@ -220,38 +220,41 @@ mod tests {
     }
 
     fn signature(name: &str, kind: TargetKind, serial: Option<&str>) -> DriveSignature {
-        let mut of = DriveIdentity {
+        let mut drive_identity = DriveIdentity {
             model: Fact::new("X".to_owned(), ""),
             capacity_bytes: Fact::new(1 << 40, ""),
             ..DriveIdentity::default()
         };
         if let Some(serial) = serial {
-            of.serial = Fact::new(Serial { hash: serial.into(), plain: None }, "");
+            drive_identity.serial = Fact::new(Serial { hash: serial.into(), plain: None }, "");
         }
-        let facts = Facts { drives: vec![Drive { identity: of, ..Drive::default() }], ..Facts::default() };
+        let facts = Facts {
+            drives: vec![Drive { identity: drive_identity, ..Drive::default() }],
+            ..Facts::default()
+        };
         DriveSignature::new(&identity(name, kind), Some(&facts)).unwrap()
     }
 
     fn key(signature: &DriveSignature, others: &[&DriveSignature]) -> String {
-        signature.key(&others.iter().filter_map(|of| of.serial_key()).collect())
+        signature.key(&others.iter().filter_map(|other| other.serial_key()).collect())
     }
 
     #[test]
     fn a_serial_number_decides_before_the_path_does() {
-        let (one, moved) = (
+        let (original, moved) = (
             signature("/dev/sda", TargetKind::Device, Some("a")),
             signature("/dev/sdb", TargetKind::Device, Some("a")),
         );
-        assert_eq!(key(&one, &[]), key(&moved, &[]));
+        assert_eq!(key(&original, &[]), key(&moved, &[]));
         let other = signature("/dev/sda", TargetKind::Device, Some("b"));
-        assert_ne!(key(&one, &[]), key(&other, &[]));
+        assert_ne!(key(&original, &[]), key(&other, &[]));
         let folder = signature("/dev/sda", TargetKind::Folder, Some("a"));
-        assert_ne!(key(&one, &[]), key(&folder, &[]), "a folder has temporary files");
+        assert_ne!(key(&original, &[]), key(&folder, &[]), "a folder has temporary files");
         let file = signature("photo.raw", TargetKind::File, Some("a"));
-        assert_ne!(key(&one, &[]), key(&file, &[]), "a file lies somewhere");
+        assert_ne!(key(&original, &[]), key(&file, &[]), "a file lies somewhere");
         assert_ne!(key(&file, &[]), key(&signature("other.raw", TargetKind::File, Some("a")), &[]));
-        let namespace = DriveSignature { layers: vec!["namespace 2".into()], ..one.clone() };
-        assert_ne!(key(&one, &[]), key(&namespace, &[]), "it is a drive of its own");
+        let namespace = DriveSignature { layers: vec!["namespace 2".into()], ..original.clone() };
+        assert_ne!(key(&original, &[]), key(&namespace, &[]), "it is a drive of its own");
     }
 
     #[test]
@@ -263,7 +266,7 @@ mod tests {
             start_bytes: Fact::new(start, ""),
             ..Layer::default()
         };
-        let of = |layers: &[Layer]| {
+        let signature_of = |layers: &[Layer]| {
             let identity = DriveIdentity {
                 serial: Fact::new(Serial { hash: "a".into(), plain: None }, ""),
                 ..DriveIdentity::default()
@@ -288,22 +291,29 @@ mod tests {
         };
         let crypt = layer("dm-0", LayerKind::Crypt, "home", 0);
         let targets = [
-            of(std::slice::from_ref(&disk)),
-            of(&[file_system.clone(), disk.clone()]),
-            of(&[file_system.clone(), first.clone(), disk.clone()]),
-            of(&[file_system.clone(), second.clone(), disk.clone()]),
-            of(&[file_system.clone(), crypt, first.clone(), disk.clone()]),
-            of(&[file_system.clone(), looped("/a.img"), file_system.clone(), first.clone(), disk.clone()]),
-            of(&[file_system.clone(), looped("/b.img"), file_system.clone(), first, disk.clone()]),
-            of(&[file_system.clone(), window(0, 1 << 20), disk.clone()]),
-            of(&[file_system.clone(), window(0, 1 << 21), disk.clone()]),
-            of(&[file_system.clone(), window(1 << 20, 1 << 21), disk.clone()]),
+            signature_of(std::slice::from_ref(&disk)),
+            signature_of(&[file_system.clone(), disk.clone()]),
+            signature_of(&[file_system.clone(), first.clone(), disk.clone()]),
+            signature_of(&[file_system.clone(), second.clone(), disk.clone()]),
+            signature_of(&[file_system.clone(), crypt, first.clone(), disk.clone()]),
+            signature_of(&[
+                file_system.clone(),
+                looped("/a.img"),
+                file_system.clone(),
+                first.clone(),
+                disk.clone(),
+            ]),
+            signature_of(&[file_system.clone(), looped("/b.img"), file_system.clone(), first, disk.clone()]),
+            signature_of(&[file_system.clone(), window(0, 1 << 20), disk.clone()]),
+            signature_of(&[file_system.clone(), window(0, 1 << 21), disk.clone()]),
+            signature_of(&[file_system.clone(), window(1 << 20, 1 << 21), disk.clone()]),
         ];
         let keys: BTreeSet<String> = targets.iter().map(|target| key(target, &[])).collect();
         assert_eq!(keys.len(), targets.len());
         assert!(targets[5].layers[1].ends_with(" /a.img"), "a whole file is known by its name alone");
         // The kernel numbers disks anew at each start.
-        let renamed = of(&[file_system, partition("sdb2", 1 << 30), Layer { name: "sdb".into(), ..disk }]);
+        let renamed =
+            signature_of(&[file_system, partition("sdb2", 1 << 30), Layer { name: "sdb".into(), ..disk }]);
         assert_eq!(key(&renamed, &[]), key(&targets[3], &[]));
     }
 
@@ -340,7 +350,7 @@ mod tests {
 
     #[test]
     fn what_lies_in_memory_is_known_by_its_path_its_layers_and_its_size() {
-        let of = |name: &str, file: &str, bytes: u64, file_system: &str| {
+        let signature_of = |name: &str, file: &str, bytes: u64, file_system: &str| {
             let layer = |kind, label: &str| Layer {
                 kind,
                 label: Fact::new(label.to_owned(), ""),
@@ -353,14 +363,19 @@ mod tests {
                 Some(&Facts { stack, ..Facts::default() }),
             )
         };
-        let place = |name, file, bytes| of(name, file, bytes, "tmpfs").map(|of| of.place());
-        let one = of("/dev/loop0", "/dev/shm/a.img", 1 << 27, "tmpfs").unwrap();
-        assert_eq!((one.capacity_bytes, one.serial_key()), (Some(1 << 27), None));
-        assert_eq!(Some(one.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 27));
-        assert_ne!(Some(one.place()), place("/dev/loop1", "/dev/shm/a.img", 1 << 27));
-        assert_ne!(Some(one.place()), place("/dev/loop0", "/dev/shm/b.img", 1 << 27));
-        assert_ne!(Some(one.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 28));
-        assert_eq!(of("/dev/loop0", "/mnt/a.img", 1 << 27, "nfs4"), None, "any server may be there tomorrow");
+        let place =
+            |name, file, bytes| signature_of(name, file, bytes, "tmpfs").map(|signature| signature.place());
+        let signature = signature_of("/dev/loop0", "/dev/shm/a.img", 1 << 27, "tmpfs").unwrap();
+        assert_eq!((signature.capacity_bytes, signature.serial_key()), (Some(1 << 27), None));
+        assert_eq!(Some(signature.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 27));
+        assert_ne!(Some(signature.place()), place("/dev/loop1", "/dev/shm/a.img", 1 << 27));
+        assert_ne!(Some(signature.place()), place("/dev/loop0", "/dev/shm/b.img", 1 << 27));
+        assert_ne!(Some(signature.place()), place("/dev/loop0", "/dev/shm/a.img", 1 << 28));
+        assert_eq!(
+            signature_of("/dev/loop0", "/mnt/a.img", 1 << 27, "nfs4"),
+            None,
+            "any server may be there tomorrow"
+        );
     }
 
     #[test]

@@ -67,14 +67,14 @@ fn live_runs_in(folder: &Path) -> Vec<LiveNote> {
     if !is_own(folder) {
         return Vec::new();
     }
-    let mut all: Vec<LiveNote> = fs::read_dir(folder)
+    let mut notes: Vec<LiveNote> = fs::read_dir(folder)
         .into_iter()
         .flatten()
         .flatten()
         .filter_map(|entry| note(&entry.path()))
         .collect();
-    all.sort_by_key(|note| note.process);
-    all
+    notes.sort_by_key(|note| note.process);
+    notes
 }
 
 fn note(path: &Path) -> Option<LiveNote> {
@@ -108,8 +108,9 @@ fn folder() -> Option<PathBuf> {
 /// Whether this is a folder of this user that nobody else may enter.
 fn is_own(folder: &Path) -> bool {
     let user = fs::metadata("/proc/self").map(|process| process.uid()).ok();
-    fs::symlink_metadata(folder)
-        .is_ok_and(|found| found.is_dir() && Some(found.uid()) == user && found.mode() & 0o077 == 0)
+    fs::symlink_metadata(folder).is_ok_and(|metadata| {
+        metadata.is_dir() && Some(metadata.uid()) == user && metadata.mode() & 0o077 == 0
+    })
 }
 
 #[cfg(test)]

@@ -87,9 +87,9 @@ pub(crate) fn memory_bytes(line: &str) -> anyhow::Result<f64> {
 /// The same of the process that a status file of the kernel is about.
 pub(crate) fn memory_bytes_of(status_file: &str, line: &str) -> anyhow::Result<f64> {
     let status = std::fs::read_to_string(status_file)?;
-    let found = status.lines().find_map(|found| found.strip_prefix(line));
-    let found = found.with_context(|| format!("no {line} in {status_file}"))?;
-    let kib: f64 = found.trim().trim_end_matches(" kB").parse()?;
+    let amount = status.lines().find_map(|text| text.strip_prefix(line));
+    let amount = amount.with_context(|| format!("no {line} in {status_file}"))?;
+    let kib: f64 = amount.trim().trim_end_matches(" kB").parse()?;
     Ok(kib * 1024.0)
 }
 
@@ -141,10 +141,10 @@ pub(crate) fn ask(
     options: toml::Table,
 ) -> anyhow::Result<QueryResult> {
     let plan = Plan::new(procedure, None, seed, options);
-    let asked = from_plan(&plan).map_err(anyhow::Error::msg)?;
+    let procedure = from_plan(&plan).map_err(anyhow::Error::msg)?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    let findings = match run_procedure(drive, &*asked, &mut evidence, &mut SilentObserver) {
-        Ok(End::Complete) => Ok(asked.judge(&evidence)),
+    let findings = match run_procedure(drive, &*procedure, &mut evidence, &mut SilentObserver) {
+        Ok(End::Complete) => Ok(procedure.judge(&evidence)),
         Ok(end) => Err(anyhow!("it ended early: {end:?}")),
         Err(error) => Err(error.into()),
     };

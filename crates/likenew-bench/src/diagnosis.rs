@@ -77,20 +77,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         print!("{}\n{}", report(&cases, &answers), drawn::report(&drawn, &answers));
         return Ok(());
     }
-    let mut all = cases(options.seeds, !options.alone)?;
+    let mut cases = cases(options.seeds, !options.alone)?;
     if let Some(cause) = &options.cause {
-        all.retain(|case| {
+        cases.retain(|case| {
             case.truth.iter().any(|name| name == cause) || (cause == "healthy" && case.expected.is_empty())
         });
     }
     if let Some(name) = &options.drive {
-        all.retain(|case| case.target.trim_start_matches("sim:").starts_with(name.as_str()));
+        cases.retain(|case| case.target.trim_start_matches("sim:").starts_with(name.as_str()));
     }
-    let all: Vec<Case> = all.into_iter().step_by(options.sample.max(1)).collect();
-    let answers = run_all(&all, options.threads)?;
-    print!("{}", report(&all, &answers));
+    let cases: Vec<Case> = cases.into_iter().step_by(options.sample.max(1)).collect();
+    let answers = run_all(&cases, options.threads)?;
+    print!("{}", report(&cases, &answers));
     if options.fit {
-        print!("\n{}", fit::report(&all, &answers));
+        print!("\n{}", fit::report(&cases, &answers));
     }
     Ok(())
 }
@@ -188,14 +188,14 @@ mod tests {
     /// A smaller set of fast drives; the bench prints all of them.
     #[test]
     fn causes_are_found_and_healthy_drives_are_called_healthy() {
-        let mut all = cases(1, false).unwrap();
-        all.retain(|case| {
+        let mut cases = cases(1, false).unwrap();
+        cases.retain(|case| {
             ["sim:tiny-flash", "sim:wd6400aaks", "sim:cloud"]
                 .iter()
                 .any(|quick| case.target.starts_with(quick))
         });
-        assert!(all.len() >= 20, "{}", all.len());
-        let score = Score::compute(&all, &run_all(&all, 2).unwrap());
+        assert!(cases.len() >= 20, "{}", cases.len());
+        let score = Score::compute(&cases, &run_all(&cases, 2).unwrap());
         assert!(score.right.percent() >= RIGHT_REACHED, "{}", score.text());
         assert_eq!(score.healthy_called_sick.part, 0, "{}", score.text());
     }

@@ -97,8 +97,8 @@ pub(crate) fn on_tmpfs_file(measure: Measurement<'_>) -> anyhow::Result<()> {
     let reserve = Some(0);
     let mut drive =
         open(tmpfs.path(), OpenOptions { layout: Some(layout), reserve, ..OpenOptions::default() })?;
-    let all = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN, lanes: 1 };
-    case_run::run_once(&mut *drive, &all, Until::bytes(SPAN))?;
+    let fill = Case { random: false, write: true, block: MIB, depth: 8, span: SPAN, lanes: 1 };
+    case_run::run_once(&mut *drive, &fill, Until::bytes(SPAN))?;
     measure(&mut *drive, &tmpfs.path().join("likenew-scratch/00000.likenew"))
 }
 
@@ -200,14 +200,16 @@ impl Turns {
     }
 
     /// Each run of likenew over the geometric mean of fio's before and after it.
-    pub(crate) fn ratios(&self, of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
+    pub(crate) fn ratios(&self, value_of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
         let likenew = self.likenew.iter().zip(self.fio.windows(2));
-        likenew.map(|(likenew, fio)| of(likenew) / (of(&fio[0]) * of(&fio[1])).sqrt()).collect()
+        likenew
+            .map(|(likenew, fio)| value_of(likenew) / (value_of(&fio[0]) * value_of(&fio[1])).sqrt())
+            .collect()
     }
 
     /// fio compared with itself: how much the computer alone varies a ratio.
-    pub(crate) fn controls(&self, of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
-        self.fio.windows(2).map(|fio| of(&fio[1]) / of(&fio[0])).collect()
+    pub(crate) fn controls(&self, value_of: impl Fn(&FioResult) -> f64) -> Vec<f64> {
+        self.fio.windows(2).map(|fio| value_of(&fio[1]) / value_of(&fio[0])).collect()
     }
 }
 

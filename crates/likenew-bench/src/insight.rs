@@ -176,9 +176,9 @@ mod tests {
             let right = Score::compute(rows_of(&cases, key)).right;
             assert!(right.whole > 0 && right.percent() >= least, "{key}: {right}\n{text}");
         }
-        let all = Score::compute(cases.iter().flat_map(|case| &case.rows));
-        assert!(all.false_claims.percent() <= FALSE_MAX, "{text}");
-        assert!(all.intervals.percent() >= COVERAGE_MIN, "{text}");
+        let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
+        assert!(score.false_claims.percent() <= FALSE_MAX, "{text}");
+        assert!(score.intervals.percent() >= COVERAGE_MIN, "{text}");
     }
 
     /// A drive whose small area holds nothing of one die, and two whose stripes the addresses of a coarse area skip.
@@ -212,8 +212,8 @@ mod tests {
             assert!(report::names_noise(case), "{}: {:?}", case.target, case.findings);
         }
         let text = report::all(&cases);
-        let all = Score::compute(cases.iter().flat_map(|case| &case.rows));
-        assert_eq!((all.false_claims.part, all.wrongly_absent), (0, 0), "{text}");
+        let score = Score::compute(cases.iter().flat_map(|case| &case.rows));
+        assert_eq!((score.false_claims.part, score.wrongly_absent), (0, 0), "{text}");
     }
 
     #[test]

@@ -122,7 +122,7 @@ const CONFIDENCE: f64 = 0.95;
 fn print_row(what: &str, values: &[f64], unit: &str, goal: Option<Goal>, beside: &str) {
     let interval = median_interval(values, CONFIDENCE);
     let measured = match values {
-        [one] => digits(*one),
+        [value] => digits(*value),
         several => {
             let (lowest, highest) =
                 (minimum(several).unwrap_or_default(), maximum(several).unwrap_or_default());

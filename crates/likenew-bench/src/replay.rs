@@ -200,7 +200,7 @@ fn fio(device: &Path, log: &Path) -> anyhow::Result<f64> {
     let start = text.find('{').context("no JSON of fio")?;
     let document: serde_json::Value = serde_json::from_str(&text[start..])?;
     let job = &document["jobs"][0];
-    let number = |of: &serde_json::Value| of.as_f64().context("fio's JSON is not understood");
+    let number = |value: &serde_json::Value| value.as_f64().context("fio's JSON is not understood");
     let ios = number(&job["read"]["total_ios"])? + number(&job["write"]["total_ios"])?;
     ensure!(ios == FAST_IOS as f64, "fio did {ios} of {FAST_IOS} I/Os");
     // The longer of both sides: fio counts each from the start of the job.

@@ -70,18 +70,18 @@ struct Task {
 
 /// Both uses of each drive, the smallest drives first.
 fn tasks(first: u64, drives: usize) -> anyhow::Result<Vec<Task>> {
-    let all = (first..).map(|seed| (seed, generate(seed)));
+    let generated = (first..).map(|seed| (seed, generate(seed)));
     let mut drawn = Vec::new();
-    for (seed, drive) in all.filter(|(_, drive)| FAMILIES.contains(&drive.family)).take(drives) {
+    for (seed, drive) in generated.filter(|(_, drive)| FAMILIES.contains(&drive.family)).take(drives) {
         drawn.push((drive.model()?.capacity_bytes, seed, drive));
     }
     drawn.sort_by_key(|(bytes, seed, _)| (*bytes, *seed));
     let tasks = drawn.iter().flat_map(|(_, seed, drive)| {
-        let of = |usage: Use| {
+        let task = |usage: Use| {
             let target = usage.target(&drive.target(), *seed)?;
             Some(Task { target, family: drive.family, usage, seed: *seed })
         };
-        [of(Use::Fixable), of(Use::Unfixable)]
+        [task(Use::Fixable), task(Use::Unfixable)]
     });
     Ok(tasks.flatten().collect())
 }
@@ -160,7 +160,7 @@ impl Score {
 /// The table, the goals, and what missed one.
 fn report(drives: usize, cases: &[Case]) -> String {
     let of_family = |family| cases.iter().filter(|case| case.family == family).collect::<Vec<_>>();
-    let all = Score::compute(&cases.iter().collect::<Vec<_>>());
+    let total = Score::compute(&cases.iter().collect::<Vec<_>>());
     let families = FAMILIES.map(|family| Score::compute(&of_family(family)).row(family.name()));
     let head = [
         "family",
@@ -173,15 +173,15 @@ fn report(drives: usize, cases: &[Case]) -> String {
         "capacities, median",
         "max",
     ];
-    let table = table(&head, families.into_iter().chain([all.row("all")]));
+    let table = table(&head, families.into_iter().chain([total.row("all")]));
     let mut text = format!(
         "{drives} generated drives\n\n{table}\n\
          - restored to 97% of what the drive reaches when new and rewritten, of fallen drives: {} [≥ {RESTORED_PERCENT}%]\n\
          - to 97% of new: {}\n\
          - help claimed falsely: {} [≤ {FALSE_PERCENT}%]\n",
-        all.restored, all.as_new, all.false_helped
+        total.restored, total.as_new, total.false_helped
     );
-    if let Some((middle, most)) = all.capacities {
+    if let Some((middle, most)) = total.capacities {
         text +=
             &format!("- written: {middle:.2} × capacity in the median [≤ {CAPACITIES}], {most:.2} at most\n");
     }

@@ -120,7 +120,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     let binary = options.binary.clone().map_or_else(build_for_users, Ok)?;
     let pairs: Vec<(usize, Pair)> = pairs().enumerate().skip(options.first).take(options.pairs).collect();
-    let all = on_threads(options.threads, &pairs, |(number, pair)| {
+    let outcomes = on_threads(options.threads, &pairs, |(number, pair)| {
         let run = |state: &str| {
             let keep = options.keep.as_ref().map(|folder| folder.join(format!("{number}-{state}.json")));
             let outcome = match keep.as_deref().map(|path| pair.kept(path)).transpose()?.flatten() {
@@ -132,7 +132,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         };
         Ok((run("new")?, run("used")?))
     })?;
-    print!("{}", report(&all));
+    print!("{}", report(&outcomes));
     Ok(())
 }
 
@@ -148,23 +148,23 @@ fn line(outcome: &Outcome) -> String {
 }
 
 /// Counts over all pairs of a new drive and a used one.
-fn report(all: &[(Outcome, Outcome)]) -> String {
+fn report(outcomes: &[(Outcome, Outcome)]) -> String {
     let is_wrong =
         |outcome: &Outcome| outcome.causes.iter().any(|cause| !RIGHT_CAUSES.contains(&cause.as_str()));
     let is_restored = |(new, used): &&(Outcome, Outcome)| used.after >= RESTORED * new.before;
-    let fallen = all.iter().filter(|(new, used)| used.before < NOT_FALLEN * new.before);
+    let fallen = outcomes.iter().filter(|(new, used)| used.before < NOT_FALLEN * new.before);
     let fallen = Share::count(fallen, is_restored);
-    let count = |has: &dyn Fn(&(Outcome, Outcome)) -> bool| all.iter().filter(|pair| has(pair)).count();
+    let count = |has: &dyn Fn(&(Outcome, Outcome)) -> bool| outcomes.iter().filter(|pair| has(pair)).count();
     format!(
         "used: {} of {} had fallen; {} of them restored to ≥ 95% of new, and {} of all; a wrong cause named for {}\n\
          new: nothing done on {} of {}; a cause named for {}\n",
         fallen.whole,
-        all.len(),
+        outcomes.len(),
         fallen.part,
         count(&|pair| is_restored(&pair)),
         count(&|(_, used)| is_wrong(used)),
         count(&|(new, _)| new.steps == 0),
-        all.len(),
+        outcomes.len(),
         count(&|(new, _)| !new.causes.is_empty()),
     )
 }
@@ -355,15 +355,15 @@ mod tests {
 
     #[test]
     fn forty_pairs_have_every_file_system_alone_and_in_company() {
-        let all: Vec<Pair> = pairs().take(40).collect();
+        let pairs: Vec<Pair> = pairs().take(40).collect();
         for file_system in [FileSystem::Ext4, FileSystem::Xfs, FileSystem::Btrfs] {
             for is_busy in [false, true] {
-                let is = |pair: &&Pair| pair.file_system == file_system && pair.is_busy == is_busy;
-                assert!(all.iter().any(|pair| is(&pair)), "{file_system:?} {is_busy}");
+                let is_wanted = |pair: &&Pair| pair.file_system == file_system && pair.is_busy == is_busy;
+                assert!(pairs.iter().any(|pair| is_wanted(&pair)), "{file_system:?} {is_busy}");
             }
         }
         assert!(
-            GENERATED.iter().all(|seed| all.iter().any(|pair| pair.drive.ends_with(&format!("-{seed}"))))
+            GENERATED.iter().all(|seed| pairs.iter().any(|pair| pair.drive.ends_with(&format!("-{seed}"))))
         );
     }
 
@@ -377,12 +377,12 @@ mod tests {
             steps,
         };
         let new = || outcome(60e6, 60e6, 0, &[]);
-        let all = [
+        let outcomes = [
             (new(), outcome(15e6, 59e6, 1, &["no_trim"])),
             (new(), outcome(15e6, 40e6, 1, &["heat"])),
             (outcome(60e6, 60e6, 1, &["slc_cache"]), outcome(58e6, 58e6, 0, &[])),
         ];
-        let text = report(&all);
+        let text = report(&outcomes);
         assert!(
             text.contains("used: 2 of 3 had fallen; 1 of them restored to ≥ 95% of new, and 2 of all"),
             "{text}"

@@ -89,8 +89,8 @@ fn trace(
         let text = cmd!(sh, "{program} {how} {format} {file}").quiet().read()?;
         let numbers: Vec<u64> =
             text.split(' ').map(str::parse).collect::<Result<_, _>>().context(text.clone())?;
-        let [found, cpu_ns, rss_bytes] = numbers[..] else { bail!("unexpected: {text}") };
-        anyhow::ensure!(found == records, "{format}: {found} of {records} records");
+        let [records_read, cpu_ns, rss_bytes] = numbers[..] else { bail!("unexpected: {text}") };
+        anyhow::ensure!(records_read == records, "{format}: {records_read} of {records} records");
         Ok(Reading { records, cpu_ns, rss_bytes })
     };
     let readings = (read("read")?, read("survey")?);

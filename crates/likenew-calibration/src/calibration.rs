@@ -228,7 +228,7 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
     let quantile = quantile(fit.freedom);
     let zero = vec![0.0; fit.moves.len()];
     let base = problem.base.values(&problem.parameters, &zero);
-    let found = problem.base.values(&problem.parameters, &fit.moves);
+    let fitted = problem.base.values(&problem.parameters, &fit.moves);
     let at =
         |values: &[(&str, f64)], key| values.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
     let estimate = |(index, parameter): (usize, &Parameter)| {
@@ -236,7 +236,7 @@ fn estimates(problem: &Problem<'_>, fit: &Fit) -> Vec<Estimate> {
         let moved = |by: &Parameter| f64::from(u8::from(by.keys().any(|key| key == parameter.key)));
         let weights = RowDVector::from_iterator(fit.moves.len(), problem.parameters.iter().map(moved));
         let deviation = fit.deviation(&weights.transpose());
-        let value = at(&found, parameter.key).expect("every parameter has a value");
+        let value = at(&fitted, parameter.key).expect("every parameter has a value");
         let half = quantile * deviation;
         Estimate {
             key: parameter.key,

@@ -92,12 +92,12 @@ pub(crate) fn combinations(
 ) -> Vec<Combination> {
     let has =
         |definition: &&Definition| definition.keys.iter().all(|key| value_of(base.model(), key).is_some());
-    let of = |definition: &Definition| {
+    let combination = |definition: &Definition| {
         let value = |moves: &[f64]| {
             let moved = base.values(parameters, moves);
             let look = |key: &str| {
-                let found = moved.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
-                found.or_else(|| value_of(base.model(), key)).unwrap_or(f64::NAN)
+                let fitted = moved.iter().find(|(known, _)| *known == key).map(|(_, value)| *value);
+                fitted.or_else(|| value_of(base.model(), key)).unwrap_or(f64::NAN)
             };
             (definition.formula)(&look)
         };
@@ -123,5 +123,5 @@ pub(crate) fn combinations(
             keys: definition.keys.to_vec(),
         }
     };
-    DEFINITIONS.iter().filter(has).map(of).collect()
+    DEFINITIONS.iter().filter(has).map(combination).collect()
 }

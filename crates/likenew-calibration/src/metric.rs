@@ -120,10 +120,10 @@ impl Metric {
 }
 
 /// One number of the latencies of an operation over the mean of all.
-fn over_mean(segment: &Segment, op: Op, of: fn(&Latencies) -> f64) -> Option<f64> {
+fn over_mean(segment: &Segment, op: Op, statistic: fn(&Latencies) -> f64) -> Option<f64> {
     let mean = segment.total().latency_ns_mean();
     let tally = segment.total_of(op);
-    (tally.ios > 0 && mean > 0.0).then(|| of(&tally.latency) / mean)
+    (tally.ios > 0 && mean > 0.0).then(|| statistic(&tally.latency) / mean)
 }
 
 fn geometric_mean(latencies: &Latencies) -> f64 {

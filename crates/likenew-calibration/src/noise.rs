@@ -43,7 +43,7 @@ pub(crate) struct Tests {
 impl Tests {
     /// All tests of all rows, by kind.
     pub(crate) fn new(rows: &[Row]) -> Vec<Self> {
-        let of = |kind: MetricKind| {
+        let tests_of = |kind: MetricKind| {
             let mut groups: Vec<(usize, Vec<usize>)> = Vec::new();
             for (index, row) in rows.iter().enumerate().filter(|(_, row)| row.kind() == kind) {
                 match groups.iter_mut().find(|(group, _)| *group == row.group) {
@@ -53,7 +53,7 @@ impl Tests {
             }
             Self { kind, groups: groups.into_iter().map(|(_, members)| members).collect() }
         };
-        MetricKind::ALL.into_iter().map(of).filter(|tests| !tests.groups.is_empty()).collect()
+        MetricKind::ALL.into_iter().map(tests_of).filter(|tests| !tests.groups.is_empty()).collect()
     }
 
     /// Before any error is known.
@@ -160,9 +160,9 @@ mod tests {
     fn both_errors_are_found() {
         for (passes, model) in [(0.02, 0.1), (0.05, 0.05), (0.02, 0.0)] {
             let (tests, residuals) = drawn(200, 4, passes, model);
-            let found = tests[0].estimate(&residuals, &vec![1.0; residuals.len()], 0.0);
-            assert!((found.passes / passes - 1.0).abs() < 0.1, "{found:?}");
-            assert!((found.model - model).abs() < 0.15 * model + 0.005, "{found:?}");
+            let noise = tests[0].estimate(&residuals, &vec![1.0; residuals.len()], 0.0);
+            assert!((noise.passes / passes - 1.0).abs() < 0.1, "{noise:?}");
+            assert!((noise.model - model).abs() < 0.15 * model + 0.005, "{noise:?}");
         }
     }
 
@@ -172,7 +172,7 @@ mod tests {
         let noise = Noise { kind: MetricKind::Rate, passes: 0.02, model: 0.1, tests: 300 };
         tests[0].whiten(&noise, &mut residuals);
         let square = residuals.iter().map(|residual| residual * residual).sum::<f64>() / 900.0;
-        let neighbors = residuals.chunks(3).map(|of| of[0] * of[1]).sum::<f64>() / 300.0;
+        let neighbors = residuals.chunks(3).map(|group| group[0] * group[1]).sum::<f64>() / 300.0;
         assert!((square - 1.0).abs() < 0.1 && neighbors.abs() < 0.15, "{square} {neighbors}");
     }
 }

@@ -228,8 +228,8 @@ mod tests {
     #[test]
     fn every_parameter_belongs_to_some_drive() {
         for parameter in PARAMETERS {
-            let found = catalog().iter().any(|entry| value_of(&entry.model, parameter.key).is_some());
-            assert!(found, "{}", parameter.key);
+            let is_known = catalog().iter().any(|entry| value_of(&entry.model, parameter.key).is_some());
+            assert!(is_known, "{}", parameter.key);
         }
     }
 }

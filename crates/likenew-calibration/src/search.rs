@@ -137,13 +137,14 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
         // Outside of the limits the cost rises, so that the search stays near.
         let outside: f64 = moves.iter().zip(&inside).map(|(by, inside)| (by - inside).powi(2)).sum();
         let residuals = problem.residuals(&inside);
-        residuals.map_or(f64::MAX / 1e9, |found| robust_cost(tests, &found, &inside) + 100.0 * outside)
+        residuals
+            .map_or(f64::MAX / 1e9, |residuals| robust_cost(tests, &residuals, &inside) + 100.0 * outside)
     };
     let options =
         CMAESOptions::new(base.clone(), GLOBAL_STEP).seed(budget.seed).max_function_evals(budget.global);
     let mut state = options.build(cost).expect("the options fit the number of parameters");
     // Fewer than a generation's candidates are left out.
-    let found = problem.pool.install(|| {
+    let best = problem.pool.install(|| {
         loop {
             if let Some(end) = state.next_parallel() {
                 return end.overall_best;
@@ -153,7 +154,7 @@ fn global(problem: &Problem<'_>, tests: &[Tests], budget: Budget) -> Vec<f64> {
             }
         }
     });
-    found.map_or(base, |best| problem.clamp(best.point.as_slice()))
+    best.map_or(base, |best| problem.clamp(best.point.as_slice()))
 }
 
 /// A candidate that was simulated.
@@ -173,11 +174,11 @@ fn polish(problem: &Problem<'_>, tests: &[Tests], start: Vec<f64>, budget: Budge
         let mut candidates = neighbors(&center, &widths, &mut random);
         candidates.iter_mut().for_each(|moves| *moves = problem.clamp(moves));
         candidates.push(center.clone());
-        let found = problem.residuals_of_all(&candidates);
+        let all_residuals = problem.residuals_of_all(&candidates);
         if problem.observer.stop_requested() {
             return None;
         }
-        for (moves, residuals) in candidates.into_iter().zip(found) {
+        for (moves, residuals) in candidates.into_iter().zip(all_residuals) {
             let Some(residuals) = residuals else { continue };
             let cost = robust_cost(tests, &residuals, &moves);
             tried.push(Attempt { moves, residuals, cost });

@@ -56,11 +56,11 @@ impl Observer for SilentObserver {
 /// A shell command as words, with the quotes that actions use.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut word, mut is_quoted) = (Vec::new(), String::new(), false);
-    for of in line.chars() {
-        match of {
+    for letter in line.chars() {
+        match letter {
             '\'' => is_quoted = !is_quoted,
             ' ' if !is_quoted => words.push(std::mem::take(&mut word)),
-            _ => word.push(of),
+            _ => word.push(letter),
         }
     }
     words.push(word);
@@ -125,8 +125,9 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
         for cause in ALL {
             for hint in hints(&case, cause) {
                 let Action { id, why, command, .. } = &hint.action;
-                let of = format!("{}: {}: hint \"{why}\": ", site.target, cause.name);
-                faults.extend(command.as_deref().and_then(fault_of).map(|reason| format!("{of}{reason}")));
+                let prefix = format!("{}: {}: hint \"{why}\": ", site.target, cause.name);
+                faults
+                    .extend(command.as_deref().and_then(fault_of).map(|reason| format!("{prefix}{reason}")));
                 let about = |words: &[&str]| words.iter().any(|word| why.contains(word));
                 let is_known = site.facts.is_some();
                 for (is_possible, needs, reason) in [
@@ -149,7 +150,7 @@ fn faults_of_hints(site: &Site<'_>, can: Can) -> Vec<String> {
                     ),
                 ] {
                     if needs && !is_possible {
-                        faults.push(format!("{of}{reason}"));
+                        faults.push(format!("{prefix}{reason}"));
                     }
                 }
             }
@@ -173,18 +174,18 @@ fn faults(site: Site<'_>, says: &dyn Fn(&Action) -> Option<String>) -> Vec<Strin
     let mut faults = Vec::new();
     for cause in ALL {
         for action in actions(&case, cause) {
-            let of = format!("{}: {}: {:?}: ", site.target, cause.name, action.command);
+            let prefix = format!("{}: {}: {:?}: ", site.target, cause.name, action.command);
             let commands = action.command.iter().chain(&action.undo);
             faults.extend(
-                commands.filter_map(|command| fault_of(command)).map(|reason| format!("{of}{reason}")),
+                commands.filter_map(|command| fault_of(command)).map(|reason| format!("{prefix}{reason}")),
             );
-            faults.extend(says(&action).map(|reason| format!("{of}{reason}")));
+            faults.extend(says(&action).map(|reason| format!("{prefix}{reason}")));
             let destroys = step_kind(&action).is_some_and(ActionKind::destroys);
             if destroys && action.loses != Loss::Everything {
-                faults.push(format!("{of}what it destroys is not said"));
+                faults.push(format!("{prefix}what it destroys is not said"));
             }
             if site.kind != TargetKind::Folder && action.why.contains("folder") {
-                faults.push(format!("{of}there is no folder"));
+                faults.push(format!("{prefix}there is no folder"));
             }
         }
     }
@@ -220,8 +221,8 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
     let site = site(&evidence, free, facts, feasibility);
     let can = Can { trim: why_not("trim").is_none(), write: true, machine: false, root: false };
     // What the drive's machine knows of TRIM is part of whether it can be sent.
-    let mut all = faults_of_hints(&site, can);
-    all.extend(faults(site, &|action| {
+    let mut all_faults = faults_of_hints(&site, can);
+    all_faults.extend(faults(site, &|action| {
         let command = action.command.as_deref().filter(|_| step_kind(action).is_some())?;
         let step = words(command).into_iter().skip_while(|word| word != "--step").nth(1)?;
         let row = step_plan.iter().find(|row| row["step"] == step.as_str());
@@ -229,7 +230,7 @@ fn faults_of_simulated(target: &str, file: Option<&str>) -> Vec<String> {
         let reason = row["not_run_reason"].as_str().unwrap_or_default();
         (!reason.starts_with("possible;")).then(|| format!("recondition says: {reason}"))
     }));
-    all
+    all_faults
 }
 
 const STATES: &[&str] = &[
@@ -256,7 +257,7 @@ fn no_file(_: &Path) -> io::Result<Vec<u8>> {
 /// The drives of the scenarios, with the file of those that have their own.
 fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let mut all = Vec::new();
+    let mut targets = Vec::new();
     for entry in fs::read_dir(format!("{root}/scenarios")).unwrap() {
         let scenario: toml::Table = fs::read_to_string(entry.unwrap().path()).unwrap().parse().unwrap();
         let text = |table: &toml::Value, key: &str| Some(table.get(key)?.as_str()?.to_owned());
@@ -267,25 +268,26 @@ fn of_scenarios(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>
             let base = format!("{root}/catalog/{}.toml", text(custom, "based_on").unwrap());
             format!("{}\n{}", fs::read_to_string(base).unwrap(), text(custom, "changes").unwrap())
         });
-        if is_wanted(&target) && !all.contains(&(target.clone(), custom.clone())) {
-            all.push((target, custom));
+        if is_wanted(&target) && !targets.contains(&(target.clone(), custom.clone())) {
+            targets.push((target, custom));
         }
     }
-    all
+    targets
 }
 
 fn check_all(cataloged: Vec<String>, scenarios: Vec<(String, Option<String>)>) {
     let from_catalog = cataloged.into_iter().map(|target| (target, None));
-    let all: Vec<_> = from_catalog.chain(scenarios).collect();
-    assert!(all.len() > 20, "{}", all.len());
+    let targets: Vec<_> = from_catalog.chain(scenarios).collect();
+    assert!(targets.len() > 20, "{}", targets.len());
     let faults: Vec<String> =
-        all.iter().flat_map(|(target, file)| faults_of_simulated(target, file.as_deref())).collect();
+        targets.iter().flat_map(|(target, file)| faults_of_simulated(target, file.as_deref())).collect();
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
 #[test]
 fn what_is_advised_for_simulated_drives_is_possible_and_can_be_typed() {
-    let quick = |name: &str| ["tiny-flash", "wd6400aaks", "cloud-gp2"].iter().any(|of| name.contains(of));
+    let quick =
+        |name: &str| ["tiny-flash", "wd6400aaks", "cloud-gp2"].iter().any(|drive| name.contains(drive));
     check_all(of_catalog(quick), of_scenarios(quick));
 }
 
@@ -367,20 +369,20 @@ impl Position {
 
 fn places() -> Vec<(Position, &'static str)> {
     let blocks = [None, Some(LayerKind::Crypt), Some(LayerKind::Cache), Some(LayerKind::Array)];
-    let mut all = Vec::new();
+    let mut places = Vec::new();
     for (kind, target) in [
         (TargetKind::Folder, "/home/My Files"),
         (TargetKind::Device, "/dev/sda"),
         (TargetKind::File, "disk.img"),
     ] {
         for blocks in blocks {
-            for of in 0..8 {
-                let [root, knows_trim, writable] = [1, 2, 4].map(|bit| of & bit != 0);
-                all.push((Position { kind, root, knows_trim, blocks, writable }, target));
+            for bits in 0..8 {
+                let [root, knows_trim, writable] = [1, 2, 4].map(|bit| bits & bit != 0);
+                places.push((Position { kind, root, knows_trim, blocks, writable }, target));
             }
         }
     }
-    all
+    places
 }
 
 #[test]

@@ -303,7 +303,8 @@ pub(crate) fn parse(
         let typed = deepest.try_get_raw(report).ok().flatten();
         typed.is_some_and(|mut values| values.any(|value| value == "-"))
     };
-    let mut to_standard_output = ["json", "html", "log"].into_iter().filter(|of| is_standard_output(of));
+    let mut to_standard_output =
+        ["json", "html", "log"].into_iter().filter(|report| is_standard_output(report));
     if let (Some(one), Some(other)) = (to_standard_output.next(), to_standard_output.next()) {
         return Err(command.error(ErrorKind::ArgumentConflict, wording::two_to_stdout(one, other)));
     }
@@ -321,8 +322,8 @@ pub(crate) fn parse(
 /// should be, and an export may have no name.
 fn empty_value(grammar: &clap::Command, matches: &ArgMatches) -> Option<clap::Error> {
     const MAY_BE_EMPTY: [&str; 2] = ["consent", "export_name"];
-    let is_empty = |of: &&clap::Arg| {
-        let id = of.get_id().as_str();
+    let is_empty = |argument: &&clap::Arg| {
+        let id = argument.get_id().as_str();
         let mut typed = matches.try_get_raw(id).ok().flatten().into_iter().flatten();
         !MAY_BE_EMPTY.contains(&id) && typed.any(std::ffi::OsStr::is_empty)
     };
@@ -629,8 +630,8 @@ mod tests {
                 assert_eq!(error.exit_code(), 2);
                 assert!(error.to_string().contains("both write to standard output"), "{error}");
             }
-            for one in ["--json - --html page.html", "--json report.json --html -", "--html -"] {
-                assert!(parse(words(&format!("likenew {command} {one}"))).is_ok(), "{command} {one}");
+            for options in ["--json - --html page.html", "--json report.json --html -", "--html -"] {
+                assert!(parse(words(&format!("likenew {command} {options}"))).is_ok(), "{command} {options}");
             }
         }
     }

@@ -189,8 +189,8 @@ mod tests {
 
     #[test]
     fn every_exit_code_is_explained() {
-        let all =
+        let exits =
             [Exit::Fine, Exit::Unfinished, Exit::Usage, Exit::Refused, Exit::Problem, Exit::Interrupted];
-        assert_eq!(all.map(|exit| exit as u8), EXIT_CODES.map(|(code, _)| code));
+        assert_eq!(exits.map(|exit| exit as u8), EXIT_CODES.map(|(code, _)| code));
     }
 }

@@ -117,8 +117,8 @@ impl FixableDrive {
     }
 
     fn renew_consent(&self, action: ActionKind) -> Result<Consent, TargetError> {
-        for (_, found) in preconditions(&self.path, action)? {
-            require(&self.path, &found, action)?;
+        for (_, conditions) in preconditions(&self.path, action)? {
+            require(&self.path, &conditions, action)?;
         }
         match &self.fixes {
             Fixes::Erasing(agreement) => Consent::to_overwrite(&self.path, agreement),
@@ -151,8 +151,8 @@ fn discard_all(consent: &Consent) -> Result<FixReport, TargetError> {
 fn discard_unused_below(folder: &Path, agreement: &Agreement) -> Result<FixReport, TargetError> {
     let clock = Monotonic::start();
     let space = UnusedSpace::in_folder(folder)?;
-    for (_, found) in preconditions(&space.path, ActionKind::DiscardFree)? {
-        require(&space.path, &found, ActionKind::DiscardFree)?;
+    for (_, conditions) in preconditions(&space.path, ActionKind::DiscardFree)? {
+        require(&space.path, &conditions, ActionKind::DiscardFree)?;
     }
     let consent = UnusedConsent::take(&space, agreement)?;
     let came = discard_unused(&consent, |_, _| !interrupt::is_requested())?;

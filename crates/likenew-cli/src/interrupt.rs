@@ -26,9 +26,9 @@ pub(crate) fn listen() -> anyhow::Result<()> {
     if LISTENING.swap(true, Ordering::Relaxed) {
         return Ok(());
     }
-    // Under nohup the end of a terminal is nobody's wish.
-    let all = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-    let signals = Signals::new(all.into_iter().filter(|signal| *signal != SIGHUP || !ignores_hangup()));
+    // Under nohup, a closed terminal must not stop the run.
+    let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+    let signals = Signals::new(handled.into_iter().filter(|signal| *signal != SIGHUP || !ignores_hangup()));
     let mut signals = signals.context(wording::COULD_NOT_LISTEN)?;
     let listener = Builder::new().name("signals".into());
     listener.spawn(move || signals.forever().for_each(stop)).context(wording::COULD_NOT_LISTEN)?;

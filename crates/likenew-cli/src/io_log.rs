@@ -114,9 +114,9 @@ impl IoLog {
     pub(crate) fn recorder(&self) -> LaneLog {
         let seconds = Arc::clone(self.seconds.as_ref().expect("a workload has begun"));
         let lane = {
-            let mut all = locked(&seconds);
-            all.lanes.push(0);
-            all.lanes.len() - 1
+            let mut guard = locked(&seconds);
+            guard.lanes.push(0);
+            guard.lanes.len() - 1
         };
         LaneLog { seconds, lane, started_at: Nanos::ZERO, second: 0, counts: nothing() }
     }
@@ -203,9 +203,9 @@ struct Seconds {
     started_ms: Option<u64>,
     /// The second that each lane has reached.
     lanes: Vec<u64>,
-    /// How many are written.
+    /// How many seconds are written.
     written: u64,
-    /// Those that are not.
+    /// The seconds that are not written yet.
     counts: BTreeMap<u64, Counts>,
     /// Kinds that the workload plans, and those that have occurred.
     shown: [bool; Op::ALL.len()],
@@ -220,8 +220,8 @@ impl Seconds {
     }
 
     fn add(&mut self, second: u64, counts: &Counts) {
-        let all = self.counts.entry(second).or_insert_with(nothing);
-        all.iter_mut().zip(counts).for_each(|(all, counts)| all.merge(counts));
+        let sums = self.counts.entry(second).or_insert_with(nothing);
+        sums.iter_mut().zip(counts).for_each(|(sum, counts)| sum.merge(counts));
     }
 
     /// Hands over the lines of the seconds before `end`, none of which is longer than what is left of `elapsed`.

@@ -73,22 +73,22 @@ impl IoCounts {
             count.ios += other.ios;
             count.bytes += other.bytes;
         }
-        let (Some(all), Some(others)) = (&mut self.latencies, &other.latencies) else { return };
-        for (latency, other) in all.iter_mut().zip(&**others).filter(|(_, other)| !other.is_empty()) {
+        let (Some(latencies), Some(others)) = (&mut self.latencies, &other.latencies) else { return };
+        for (latency, other) in latencies.iter_mut().zip(&**others).filter(|(_, other)| !other.is_empty()) {
             latency.add(other).expect("both have the same bounds");
         }
     }
 
     pub(crate) fn clear(&mut self) {
         self.ops = Default::default();
-        let latencies = self.latencies.iter_mut().flat_map(|all| all.iter_mut());
+        let latencies = self.latencies.iter_mut().flat_map(|by_op| by_op.iter_mut());
         latencies.filter(|latency| !latency.is_empty()).for_each(Histogram::reset);
     }
 
     fn rates(&self, span: Nanos) -> Vec<IoRate> {
         let rate = |op: Op| {
             let OpCount { ios, bytes } = self.ops[op.index()];
-            let latency = self.latencies.as_ref().map(|all| &all[op.index()]);
+            let latency = self.latencies.as_ref().map(|by_op| &by_op[op.index()]);
             (ios > 0).then(|| IoRate {
                 op,
                 bytes_per_s: bytes as f64 / span.as_secs_f64(),
@@ -170,7 +170,7 @@ mod tests {
             (Op::Read, 10_000.0, 10.0, 100)
         );
         assert_eq!((write.op, write.bytes_per_s, write.iops), (Op::Write, 1500.0, 3.0));
-        let near = |value: u64, of: u64| value.abs_diff(of) as f64 <= 0.01 * of as f64;
+        let near = |value: u64, expected: u64| value.abs_diff(expected) as f64 <= 0.01 * expected as f64;
         let latency = write.latency.unwrap();
         assert!(near(latency.latency_ns_p50, 1000) && near(latency.latency_ns_p99, 9000), "{write:?}");
         speed.add(&counts(Op::Read, 250, &[100; 2]), Nanos::from_millis(1500));

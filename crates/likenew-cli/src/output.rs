@@ -204,7 +204,7 @@ fn json(documents: &[&Document], list: Option<&[FailedTarget]>) -> Result<String
     let failed = list.unwrap_or_default().iter();
     texts.extend(failed.map(|failed| serde_json::to_string_pretty(failed).expect("these are plain values")));
     Ok(match texts.as_slice() {
-        [one] if list.is_none() => one.clone(),
+        [text] if list.is_none() => text.clone(),
         many => format!("[\n{}]\n", many.join(",\n")),
     })
 }
@@ -322,13 +322,15 @@ impl SideBySide {
         let mut documents = self.documents.clone();
         for (labeled, files) in documents.iter_mut().zip(&self.samples).filter(|(_, files)| !files.is_empty())
         {
-            let of = |read: Result<(u32, Sample), ArchiveError>| {
+            let to_shown = |read: Result<(u32, Sample), ArchiveError>| {
                 let (_, sample) = read?;
                 Ok(ShownIo { op: sample.op, at: sample.due, latency: sample.latency() })
             };
             let read = || {
                 let readers = files.iter().map(|path| SampleReader::open(path));
-                Ok::<_, ArchiveError>(readers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(of))
+                Ok::<_, ArchiveError>(
+                    readers.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().map(to_shown),
+                )
             };
             match EmbeddedSamples::new(read) {
                 Ok(samples) => labeled.samples = samples,

@@ -59,16 +59,16 @@ fn without_margin(text: &str) -> Vec<&str> {
     let lines: Vec<&str> = text.split('\n').collect();
     let inner = |margin: &Regex| {
         let mut numbers = Vec::new();
-        let rest = lines.iter().map(|line| {
-            let Some(found) = margin.captures(line) else { return line.is_empty().then_some(*line) };
-            numbers.extend(found.name("number").map(|number| number.as_str().parse().unwrap_or(u64::MAX)));
-            let is_kernel = found.name("program").is_some_and(|program| program.as_str() == "kernel");
-            (!is_kernel).then_some(&line[found[0].len()..])
+        let stripped = lines.iter().map(|line| {
+            let Some(captures) = margin.captures(line) else { return line.is_empty().then_some(*line) };
+            numbers.extend(captures.name("number").map(|number| number.as_str().parse().unwrap_or(u64::MAX)));
+            let is_kernel = captures.name("program").is_some_and(|program| program.as_str() == "kernel");
+            (!is_kernel).then_some(&line[captures[0].len()..])
         });
-        let rest: Vec<&str> = rest.collect::<Option<_>>()?;
+        let stripped: Vec<&str> = stripped.collect::<Option<_>>()?;
         let is_counting = numbers.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
         // One line that begins with a number has no margin.
-        (is_counting && numbers.len() != 1).then_some(rest)
+        (is_counting && numbers.len() != 1).then_some(stripped)
     };
     MARGINS.iter().find_map(inner).unwrap_or(lines)
 }

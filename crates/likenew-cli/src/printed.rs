@@ -40,14 +40,14 @@ impl PrintedFacts {
         let texts = texts(paths)?;
         let mut facts = reported(&texts);
         let mut measured: Vec<MeasuredOption> = Vec::new();
-        for of in &texts {
-            let found = speeds(of);
-            if let Some(reported) = facts.reported.as_mut().filter(|_| !found.is_empty()) {
-                reported.unread.retain(|name| *name != of.name);
+        for printed in &texts {
+            let metrics = speeds(printed);
+            if let Some(reported) = facts.reported.as_mut().filter(|_| !metrics.is_empty()) {
+                reported.unread.retain(|name| *name != printed.name);
             }
             // What was printed last counts.
-            measured.retain(|known| found.iter().all(|metric| metric.metric != known.metric));
-            measured.extend(found);
+            measured.retain(|known| metrics.iter().all(|metric| metric.metric != known.metric));
+            measured.extend(metrics);
         }
         let is_any = facts.reported.as_ref().is_some_and(|reported| !reported.sources.is_empty());
         if !is_any && measured.is_empty() {
@@ -134,9 +134,9 @@ pub(crate) fn read_text(path: &Path, kind: input::FileKind) -> Result<String> {
 const UNTOLD: [&str; 6] = ["dd", "ioping", "sysbench", "iozone", "fio (terse)", "fio (log)"];
 
 /// Speeds of the drive that a text has.
-fn speeds(of: &PrintedText) -> Vec<MeasuredOption> {
-    let Ok(imported) = likenew_fio::import_any(&of.text, &of.name) else { return Vec::new() };
-    if UNTOLD.iter().any(|of| imported.identity.engine.starts_with(of)) {
+fn speeds(printed: &PrintedText) -> Vec<MeasuredOption> {
+    let Ok(imported) = likenew_fio::import_any(&printed.text, &printed.name) else { return Vec::new() };
+    if UNTOLD.iter().any(|engine| imported.identity.engine.starts_with(engine)) {
         return Vec::new();
     }
     let mut speeds: Vec<MeasuredOption> = Vec::new();

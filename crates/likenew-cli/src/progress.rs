@@ -241,7 +241,7 @@ impl SharedProgress {
             *last_line = Some((now, drive_time));
         }
         let remaining = self.remaining();
-        let left = remaining.filter(|(_, of)| *of == Certainty::About).map(|(left, _)| left);
+        let left = remaining.filter(|(_, certainty)| *certainty == Certainty::About).map(|(left, _)| left);
         let share = left.map(|left| now.0 as f64 / now.0.saturating_add(left.0).max(1) as f64);
         let before = f64::from_bits(self.reported_share.load(Ordering::Relaxed));
         // It never moves back.
@@ -254,7 +254,7 @@ impl SharedProgress {
             step,
             share,
             left_ns: left.map(|left| left.0),
-            left: remaining.and_then(|(left, of)| wording::time_left(left, of)),
+            left: remaining.and_then(|(left, certainty)| wording::time_left(left, certainty)),
             bytes_done,
             bytes_written: self.bytes_written.load(Ordering::Relaxed),
             bytes_per_s: speed.rate,
@@ -311,7 +311,8 @@ impl Progress {
         let style = ProgressStyle::with_template("{bar:24} {percent:>3}%  {msg}{left}")
             .expect("the template is valid")
             .with_key("left", move |_: &ProgressState, out: &mut dyn std::fmt::Write| {
-                let left = bar_state.remaining().and_then(|(left, of)| wording::time_left(left, of));
+                let left =
+                    bar_state.remaining().and_then(|(left, certainty)| wording::time_left(left, certainty));
                 let _ = left.map_or(Ok(()), |left| write!(out, ", {left}"));
             });
         bar.set_style(style);
@@ -329,8 +330,8 @@ impl Progress {
         let is_affordable = self.planning.is_affordable(started_at) && evidence.steps() < REPLANNED_STEPS_MAX;
         if !forecast.follows_plan(step) && is_affordable {
             let pace = |workload: &Workload| forecast.slowdown(workload);
-            if let Ok(rest) = DryRun::with_rates(procedure, evidence, &pace) {
-                forecast.replan(&rest.planned_steps);
+            if let Ok(dry_run) = DryRun::with_rates(procedure, evidence, &pace) {
+                forecast.replan(&dry_run.planned_steps);
             }
             self.planning.last = (self.state.elapsed_fn)().since(started_at);
             self.planning.elapsed += self.planning.last;
@@ -363,15 +364,15 @@ impl Progress {
     }
 
     /// Sets the share done, if the steps are unknown. Where no bar is drawn, a line says it now and then.
-    pub(crate) fn set_share(&self, done: usize, all: usize) {
-        self.bar.set_position(PARTS * done as u64 / all.max(1) as u64);
+    pub(crate) fn set_share(&self, done: usize, total: usize) {
+        self.bar.set_position(PARTS * done as u64 / total.max(1) as u64);
         let now = (self.state.elapsed_fn)();
         let mut step = locked(&self.step);
         let left = (done > 0).then(|| {
             let each = now.since(step.started_at).0 as f64 / done as f64;
-            Nanos((each * all.saturating_sub(done) as f64) as u64)
+            Nanos((each * total.saturating_sub(done) as f64) as u64)
         });
-        let share = done as f64 / all.max(1) as f64;
+        let share = done as f64 / total.max(1) as f64;
         let text = wording::share_done(&step.name, share, left);
         self.bar.set_message(text.clone());
         let is_due = match step.said_at {
@@ -497,17 +498,18 @@ impl ProgressRecorder {
         let ios = state.ios.fetch_add(self.ios as u64, Ordering::Relaxed) + self.ios as u64;
         self.counts.clear();
         (self.ios, self.last_draw) = (0, now);
-        let of = |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
-        let time = of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
-        let work = of(moved, self.until.bytes).max(of(ios, self.until.ops)).min(1.0);
+        let share_of =
+            |done: u64, bound: Option<u64>| bound.map_or(0.0, |bound| done as f64 / bound.max(1) as f64);
+        let time = share_of(now.since(self.started_at).0, self.until.elapsed.map(|span| span.0));
+        let work = share_of(moved, self.until.bytes).max(share_of(ios, self.until.ops)).min(1.0);
         state.work.store(work.to_bits(), Ordering::Relaxed);
         state.share.store(time.max(work).min(1.0).to_bits(), Ordering::Relaxed);
         state.at.store((state.elapsed_fn)().0, Ordering::Relaxed);
         if let Some((left, _)) = state.remaining() {
             let elapsed = (state.elapsed_fn)();
-            let all = elapsed.0.saturating_add(left.0).max(1);
+            let total = elapsed.0.saturating_add(left.0).max(1);
             // The bar never moves back.
-            let position = (PARTS as f64 * (elapsed.0 as f64 / all as f64)) as u64;
+            let position = (PARTS as f64 * (elapsed.0 as f64 / total as f64)) as u64;
             self.bar.set_position(position.max(self.bar.position()));
         }
         if self.is_reported && is_watched() {
@@ -627,7 +629,7 @@ mod tests {
 
         fn note(&self, state: &SharedProgress) {
             let now = Nanos(self.now.load(Ordering::Relaxed));
-            let remaining = state.remaining().filter(|(_, of)| *of == Certainty::About);
+            let remaining = state.remaining().filter(|(_, certainty)| *certainty == Certainty::About);
             self.left.lock().unwrap().extend(remaining.map(|(left, _)| (now, left)));
         }
     }
@@ -786,7 +788,8 @@ mod tests {
             let whole = evidence.segments.last().unwrap().ended_at.since(evidence.segments[0].started_at);
             let mut forecast = Forecast::new(&[], Clock::Wall, false);
             forecast.learn(&evidence.segments);
-            let rated = DryRun::with_rates(&*procedure, &new, &|of| forecast.slowdown(of)).unwrap();
+            let rated =
+                DryRun::with_rates(&*procedure, &new, &|workload| forecast.slowdown(workload)).unwrap();
             let ratio = rated.elapsed.0 as f64 / whole.0 as f64;
             assert!((0.75..1.33).contains(&ratio), "{target}: {ratio}");
         }

@@ -207,7 +207,7 @@ fn drive_model(target: &ResolvedTarget, facts: Option<&TargetFacts>) -> Result<O
 fn filled_share(target: &ResolvedTarget, facts: Option<&TargetFacts>, drive: Option<&DriveModel>) -> f64 {
     match target {
         ResolvedTarget::Simulated(spec) => spec.filled_share(),
-        _ => facts.zip(drive).map_or(1.0, |(known, of)| used_share(&known.facts, of.capacity_bytes)),
+        _ => facts.zip(drive).map_or(1.0, |(known, drive)| used_share(&known.facts, drive.capacity_bytes)),
     }
 }
 
@@ -307,7 +307,9 @@ fn find_baseline(
     let records = match baseline {
         Some(Baseline::None) => return Ok(None),
         Some(Baseline::Named(path)) if !path.is_file() => vec![open_check(path)?],
-        _ => root.zip(signature.as_ref()).map_or_else(Vec::new, |(root, of)| earlier_checks(root, of)),
+        _ => root
+            .zip(signature.as_ref())
+            .map_or_else(Vec::new, |(root, signature)| earlier_checks(root, signature)),
     };
     let known = records
         .iter()
@@ -342,16 +344,16 @@ fn earlier_checks(root: &Path, signature: &DriveSignature) -> Vec<Record> {
             Some((run.header.ok().filter(|header| header.plan.procedure == "check")?, run.path))
         })
         .filter_map(|(header, path)| {
-            let of = DriveSignature::read(&path, &header.machine).ok()??;
-            Some((path, of))
+            let candidate = DriveSignature::read(&path, &header.machine).ok()??;
+            Some((path, candidate))
         })
         .collect();
-    let keys = keys_by_place(candidates.iter().map(|(_, of)| of).chain([signature]));
-    let key_of = |of: &DriveSignature| of.key(&keys[&of.place()]);
+    let keys = keys_by_place(candidates.iter().map(|(_, candidate)| candidate).chain([signature]));
+    let key_of = |drive: &DriveSignature| drive.key(&keys[&drive.place()]);
     let key = key_of(signature);
     let mut checks = candidates
         .iter()
-        .filter(|(_, of)| key_of(of) == key)
+        .filter(|(_, candidate)| key_of(candidate) == key)
         .filter_map(|(path, _)| Archive::open(path).ok())
         .filter(is_whole);
     let first = checks.next();

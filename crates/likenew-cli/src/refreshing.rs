@@ -37,7 +37,7 @@ fn find_interrupted_refresh(place: &JournalPaths) -> Result<Option<InterruptedRe
     for _ in 1..LOCK_TRIES {
         match InterruptedRefresh::find(place) {
             Err(RefreshError::InUse(_)) => clock.rest(clock.now() + LOCK_REST),
-            found => return found,
+            result => return result,
         }
     }
     InterruptedRefresh::find(place)
@@ -369,10 +369,10 @@ mod tests {
         }
 
         fn moved_bytes(&self) -> Option<u64> {
-            let of = |span: &Range<u64>| {
+            let elapsed_in = |span: &Range<u64>| {
                 self.seconds().clamp(span.start as f64, span.end as f64) - span.start as f64
             };
-            let others: f64 = self.others_s.iter().map(of).sum();
+            let others: f64 = self.others_s.iter().map(elapsed_in).sum();
             self.is_counted.then(|| self.own_bytes.get() + (others * f64::from(1 << 20)) as u64)
         }
     }
@@ -423,10 +423,10 @@ mod tests {
         let mut pause = BusyPause::new(Box::new(drive.clone()));
         assert_eq!(pause.wait_until_idle(|| false, || ()), Nanos::ZERO, "nothing was counted yet");
         drive.rest(Nanos::from_secs(2));
-        let (mut asked, mut announced) = (0, 0);
+        let (mut calls, mut announced) = (0, 0);
         let ends_early = || {
-            asked += 1;
-            asked > 15
+            calls += 1;
+            calls > 15
         };
         let paused = pause.wait_until_idle(ends_early, || announced += 1);
         assert_eq!((paused, announced), (Nanos::from_millis(1500), 1));

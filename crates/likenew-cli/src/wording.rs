@@ -69,10 +69,10 @@ pub(crate) fn no_regular_file(path: &Path, is_device: bool) -> String {
 
 /// For an unknown name from a short list; suggests the nearest one, if it is similar.
 pub(crate) fn unknown_name(what: &str, typed: &str, known: &[&str]) -> String {
-    let all = known.join(", ");
+    let list = known.join(", ");
     match nearest(typed, known.iter().copied()) {
-        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? Known: {all}"),
-        None => format!("unknown {what} \"{typed}\". Known: {all}"),
+        Some(near) => format!("unknown {what} \"{typed}\"; did you mean \"{near}\"? Known: {list}"),
+        None => format!("unknown {what} \"{typed}\". Known: {list}"),
     }
 }
 
@@ -285,8 +285,8 @@ pub(crate) fn estimate(estimate: &RunEstimate) -> String {
 /// What writes cost a drive of flash.
 pub(crate) fn wear(bytes: u64, size: u64, is_folder: bool) -> String {
     let share = Share(bytes as f64 / size as f64);
-    let of = if is_folder { "file system" } else { "drive" };
-    format!("Wear: {share} of one full write of the {of}.")
+    let target = if is_folder { "file system" } else { "drive" };
+    format!("Wear: {share} of one full write of the {target}.")
 }
 
 /// A time, rounded like an estimate.
@@ -487,7 +487,7 @@ likenew_core::sentences! {
 
 pub(crate) fn no_files(folders: &[String]) -> String {
     match folders {
-        [one] => format!("{one} holds no files"),
+        [folder] => format!("{folder} holds no files"),
         several => format!("{} hold no files", several.join(", ")),
     }
 }
@@ -495,7 +495,7 @@ pub(crate) fn no_files(folders: &[String]) -> String {
 pub(crate) fn scan_progress(files: u64, bytes: u64, sampled: Option<(u64, u64)>) -> String {
     let files = format!("{}, {}", count(files, "file"), Size(bytes));
     match sampled {
-        Some((sampled, all)) => format!("{files}; read {} of {}", Size(sampled), Size(all)),
+        Some((sampled, total)) => format!("{files}; read {} of {}", Size(sampled), Size(total)),
         None => files,
     }
 }

@@ -24,10 +24,11 @@ pub fn compare(runs: &[ComparedRun<'_>]) -> Option<Findings> {
         let speeds = speeds(other.tables);
         let is_renamed = is_renamed(first, other);
         let ratio = |speed: &crate::speed::Speed| {
-            let is_same = |of: &crate::speed::Speed| {
-                of.unit == speed.unit && (of.name == speed.name || is_renamed && of.test == speed.test)
+            let is_same = |candidate: &crate::speed::Speed| {
+                candidate.unit == speed.unit
+                    && (candidate.name == speed.name || is_renamed && candidate.test == speed.test)
             };
-            let same = speeds.iter().find(|of| is_same(of))?;
+            let same = speeds.iter().find(|candidate| is_same(candidate))?;
             ratio_of([first, other], speed, same)
         };
         let ratios: Vec<Option<SpeedRatio>> = base.iter().map(ratio).collect();
@@ -84,9 +85,9 @@ fn only_workload(run: &ComparedRun<'_>) -> Option<toml::Table> {
 
 /// Whether both ran a single workload that differs in its name and its end at most: fio's jobs are called what one likes.
 fn is_renamed(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> bool {
-    let of =
+    let shape_of =
         |run| only_workload(run).map(|workload| ["stream", "lanes"].map(|key| workload.get(key).cloned()));
-    of(first).is_some_and(|workload| Some(workload) == of(other))
+    shape_of(first).is_some_and(|workload| Some(workload) == shape_of(other))
 }
 
 /// What was measured in another way, if anything was.
@@ -95,7 +96,8 @@ fn other_settings(first: &ComparedRun<'_>, other: &ComparedRun<'_>) -> Option<St
     let keys = one.keys().chain(two.keys().filter(|key| !one.contains_key(*key)));
     let is_alike = |key: &str| {
         one.get(key) == two.get(key)
-            || key == "workload" && only_workload(first).is_some_and(|of| Some(of) == only_workload(other))
+            || key == "workload"
+                && only_workload(first).is_some_and(|workload| Some(workload) == only_workload(other))
     };
     let differing: Vec<&str> = keys.map(String::as_str).filter(|key| !is_alike(key)).collect();
     (!differing.is_empty()).then(|| wording::other_settings(&differing))
@@ -228,7 +230,7 @@ mod tests {
     #[test]
     fn without_a_speed_in_common_there_is_nothing_to_say() {
         let plan = plan("");
-        let (one, two) = (bench(&[("SEQ", "read", 1.0)]), IndexMap::new());
+        let (filled, empty) = (bench(&[("SEQ", "read", 1.0)]), IndexMap::new());
         let run = |tables| ComparedRun {
             name: "A",
             plan: &plan,
@@ -236,8 +238,8 @@ mod tests {
             is_virtual: false,
             tables,
         };
-        assert_eq!(compare(&[run(&one), run(&two)]), None);
-        assert_eq!(compare(&[run(&one)]), None);
+        assert_eq!(compare(&[run(&filled), run(&empty)]), None);
+        assert_eq!(compare(&[run(&filled)]), None);
         assert_eq!(compare(&[]), None);
     }
 }

@@ -209,10 +209,10 @@ mod tests {
     #[test]
     fn commits_are_those_of_their_writers() {
         let row = |writers: u64| json!({"by": "fdatasync", "block_bytes": 8192, "writers": writers, "commits_per_s": 980.0});
-        let found = speeds(&tables("commits", json!([row(1), row(8)])));
-        let found: Vec<(&str, &str)> = found.iter().map(|speed| (&*speed.name, speed.unit)).collect();
+        let commits = speeds(&tables("commits", json!([row(1), row(8)])));
+        let commits: Vec<(&str, &str)> = commits.iter().map(|speed| (&*speed.name, speed.unit)).collect();
         assert_eq!(
-            found,
+            commits,
             [
                 ("fdatasync 8 KiB commits of 1 writer", "commits/s"),
                 ("fdatasync 8 KiB commits of 8 writers", "commits/s")
@@ -267,9 +267,9 @@ mod tests {
     #[test]
     fn a_real_drive_is_only_slower_by_more_than_it_scatters() {
         let (new, used) = (speed(100.0, 1.01), speed(92.0, 1.01));
-        let of = |kind, is_virtual| ratio(kind, is_virtual, &new, &used).unwrap().difference();
-        assert_eq!(of(TargetKind::Simulated, false), Difference::Slower);
-        assert_eq!(of(TargetKind::Device, false), Difference::Unclear);
+        let difference = |kind, is_virtual| ratio(kind, is_virtual, &new, &used).unwrap().difference();
+        assert_eq!(difference(TargetKind::Simulated, false), Difference::Slower);
+        assert_eq!(difference(TargetKind::Device, false), Difference::Unclear);
         let much = ratio(TargetKind::Device, false, &new, &speed(70.0, 1.01)).unwrap();
         assert_eq!(much.difference(), Difference::Slower);
         let shared = ratio(TargetKind::Device, true, &new, &speed(70.0, 1.01)).unwrap();

@@ -124,12 +124,12 @@ pub(crate) fn headings(runs: &[ComparedRun<'_>]) -> Vec<String> {
 /// The cells below these headings.
 pub(crate) fn cells(name: &str, unit: &str, first: f64, ratios: &[Option<&SpeedRatio>]) -> Vec<String> {
     let mut cells = vec![name.to_owned(), value(unit, first)];
-    let other = |of: &SpeedRatio| value(of.unit, of.values[1]);
+    let other = |ratio: &SpeedRatio| value(ratio.unit, ratio.values[1]);
     if let [Some(only)] = ratios {
         cells.extend([other(only), difference_with_range(only)]);
         return cells;
     }
-    let cell = |of: &SpeedRatio| format!("{}, {}", other(of), difference(of));
+    let cell = |ratio: &SpeedRatio| format!("{}, {}", other(ratio), difference(ratio));
     cells.extend(ratios.iter().map(|ratio| ratio.map_or_else(|| MISSING.to_owned(), cell)));
     cells
 }
@@ -187,7 +187,8 @@ fn clear(ratios: &[SpeedRatio]) -> Vec<&SpeedRatio> {
 
 /// All differences of a run: the largest by name, the others counted.
 pub(crate) fn differences(ratios: &[SpeedRatio]) -> String {
-    let count = |of: Difference| ratios.iter().filter(|ratio| ratio.difference() == of).count();
+    let count =
+        |difference: Difference| ratios.iter().filter(|ratio| ratio.difference() == difference).count();
     let (same, unclear) = (count(Difference::Same), count(Difference::Unclear));
     let clear = clear(ratios);
     let within = Share(SAME_WITHIN - 1.0);
@@ -222,13 +223,13 @@ fn rest_in_words(others: &[(usize, &str)], is_all: bool) -> Option<String> {
         [(1, state)] => Some(format!("the other speed is {state}")),
         [(count, state)] => Some(format!("the other {} speeds are {state}", Number(*count as f64))),
         [(first, state), rest @ ..] => {
-            let of = match (is_all, first) {
+            let noun = match (is_all, first) {
                 (true, 1) => " speed",
                 (true, _) => " speeds",
                 (false, 1) => " other",
                 (false, _) => " others",
             };
-            let mut parts = vec![format!("{}{of} {} {state}", Number(*first as f64), are(*first))];
+            let mut parts = vec![format!("{}{noun} {} {state}", Number(*first as f64), are(*first))];
             let more =
                 |(count, state): &(usize, &str)| format!("{} {} {state}", Number(*count as f64), are(*count));
             parts.extend(rest.iter().map(more));
@@ -258,26 +259,26 @@ pub(crate) fn other_settings(keys: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    fn of(name: &str, low: f64, high: f64) -> SpeedRatio {
+    fn speed_ratio(name: &str, low: f64, high: f64) -> SpeedRatio {
         let ratio = (low * high).sqrt();
         SpeedRatio { name: name.into(), unit: "bytes/s", values: [1.0, ratio], ratio, low, high }
     }
 
     #[test]
     fn every_mixture_is_a_sentence() {
-        let (same, unclear) = (of("s", 0.99, 1.01), of("u", 0.5, 2.0));
-        let slow = |name| of(name, 0.4, 0.5);
-        let fast = of("f", 3.0, 4.0);
-        let all = |ratios: &[&SpeedRatio]| differences(&ratios.iter().copied().cloned().collect::<Vec<_>>());
-        assert_eq!(all(&[&same]), "the s is the same within 5%");
-        assert_eq!(all(&[&same, &same]), "all 2 speeds are the same within 5%");
-        assert_eq!(all(&[&unclear, &unclear]), "no clear difference between the two runs");
-        assert_eq!(all(&[&same, &unclear, &unclear]), "1 speed is the same and 2 are too uncertain to call");
+        let (same, unclear) = (speed_ratio("s", 0.99, 1.01), speed_ratio("u", 0.5, 2.0));
+        let slow = |name| speed_ratio(name, 0.4, 0.5);
+        let fast = speed_ratio("f", 3.0, 4.0);
+        let said = |ratios: &[&SpeedRatio]| differences(&ratios.iter().copied().cloned().collect::<Vec<_>>());
+        assert_eq!(said(&[&same]), "the s is the same within 5%");
+        assert_eq!(said(&[&same, &same]), "all 2 speeds are the same within 5%");
+        assert_eq!(said(&[&unclear, &unclear]), "no clear difference between the two runs");
+        assert_eq!(said(&[&same, &unclear, &unclear]), "1 speed is the same and 2 are too uncertain to call");
         assert_eq!(
-            all(&[&fast, &same, &same, &unclear]),
+            said(&[&fast, &same, &same, &unclear]),
             "f 3.46× faster; 2 others are the same and 1 is too uncertain to call"
         );
-        assert_eq!(all(&[&fast, &same]), "f 3.46× faster; the other speed is the same");
+        assert_eq!(said(&[&fast, &same]), "f 3.46× faster; the other speed is the same");
         let many = [slow("a"), slow("b"), slow("c"), slow("d"), fast.clone()];
         assert_eq!(
             differences(&many),
@@ -288,13 +289,13 @@ mod tests {
 
     #[test]
     fn a_change_is_said_in_words_with_its_interval() {
-        let cell = |low, high| difference_with_range(&of("s", low, high));
+        let cell = |low, high| difference_with_range(&speed_ratio("s", low, high));
         assert_eq!(cell(0.546, 0.548), "1.83× slower (1.82–1.83)");
         assert_eq!(cell(2.6e-5, 2.7e-5), "37,700× slower (37,000–38,500)");
         assert_eq!(cell(3.0, 4.0), "3.46× faster (3.00–4.00)");
         assert_eq!(cell(0.85, 0.95), "10% slower (5–15%)");
         assert_eq!(cell(0.99, 1.01), "same");
         assert_eq!(cell(0.5, 3.0), "unclear (2.00× slower to 3.00× faster)");
-        assert_eq!(difference(&of("s", 0.5, 3.0)), "unclear");
+        assert_eq!(difference(&speed_ratio("s", 0.5, 3.0)), "unclear");
     }
 }

@@ -206,7 +206,8 @@ impl DamagedRange {
             DamageKind::Wrong | DamageKind::Unreadable => true,
             DamageKind::Missing => here.bytes == there.bytes,
             DamageKind::Stale | DamageKind::Wrapped => {
-                let moved = |of: &Self| of.content.address.map(|address| address.wrapping_sub(of.from));
+                let moved =
+                    |range: &Self| range.content.address.map(|address| address.wrapping_sub(range.from));
                 (here.key, here.pass, moved(self)) == (there.key, there.pass, moved(next))
             }
         };
@@ -235,13 +236,13 @@ fn to_damaged_range(stamp: Stamp, address: u64, sector: &[u8; SECTOR]) -> Damage
         None => DamageKind::Wrong,
     };
     let bits = if kind == DamageKind::Wrong { stamp.different_bits(address, sector).into() } else { 0 };
-    let found = SectorContent {
+    let content = SectorContent {
         address: label.map(|label| label.address),
         key: label.map(|label| label.stamp.key),
         pass: label.map(|label| label.stamp.pass),
         bytes: *sector.first_chunk().expect("a sector is longer"),
     };
-    DamagedRange { from: address, to: address + SECTOR as u64, kind, bits, content: found }
+    DamagedRange { from: address, to: address + SECTOR as u64, kind, bits, content }
 }
 
 #[cfg(test)]

@@ -508,8 +508,12 @@ mod tests {
         assert!(dry_run.elapsed >= Nanos::from_secs(6), "{}", dry_run.elapsed);
         let mut evidence = evidence();
         evidence.observations.push(unknown_observation(dry_run.probes[0].clone(), 0));
-        let rest = DryRun::plan(&probes, &evidence).unwrap();
-        assert_eq!((rest.workloads.len(), rest.probes.len()), (1, 1), "what was seen is not looked at again");
+        let remaining = DryRun::plan(&probes, &evidence).unwrap();
+        assert_eq!(
+            (remaining.workloads.len(), remaining.probes.len()),
+            (1, 1),
+            "what was seen is not looked at again"
+        );
         evidence.segments.push(assumed_segment(&probes.0.workload, Nanos::ZERO, false, 1.0));
         evidence.observations.push(unknown_observation(dry_run.probes[1].clone(), 1));
         let order: Vec<bool> =
@@ -625,8 +629,8 @@ mod tests {
         for (steps, done) in [(300, 0), (300, 7)] {
             let procedure = Followed { steps, finds: false, times: Cell::new(0) };
             let mut evidence = evidence();
-            let all = DryRun::plan(&procedure, &evidence).unwrap();
-            evidence.segments.extend(all.workloads.into_iter().take(done).enumerate().map(
+            let planned = DryRun::plan(&procedure, &evidence).unwrap();
+            evidence.segments.extend(planned.workloads.into_iter().take(done).enumerate().map(
                 |(index, workload)| assumed_segment(&workload, Nanos::from_secs(index as u64), false, 1.0),
             ));
             procedure.times.set(0);

@@ -629,13 +629,13 @@ mod tests {
         let x = Axis::new("block size", "bytes");
         let series = Series::new("t", Shape::Line, x, Axis::new("speed", "bytes/s"))
             .lines([Line::new("write", vec![[4096.0, 1.0]])]);
-        let usual = json!({
+        let expected = json!({
             "title": "t", "shape": "line",
             "x": {"label": "block size", "unit": "bytes"}, "y": {"label": "speed", "unit": "bytes/s"},
             "lines": [{"name": "write", "points": [[4096.0, 1.0]]}],
         });
-        assert_eq!(serde_json::to_value(&series).unwrap(), usual);
-        assert_eq!(serde_json::from_value::<Series>(usual).unwrap(), series);
+        assert_eq!(serde_json::to_value(&series).unwrap(), expected);
+        assert_eq!(serde_json::from_value::<Series>(expected).unwrap(), series);
     }
 
     #[test]

@@ -238,11 +238,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let socket = folder.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
-        for (path, found) in
+        for (path, kind) in
             [(Path::new("/dev/zero"), "a device"), (folder.path(), "a folder"), (&socket, "a socket")]
         {
             let error = read(path, SMALL).unwrap_err().to_string();
-            assert_eq!(error, format!("it is {found}, and a plan is an ordinary file"));
+            assert_eq!(error, format!("it is {kind}, and a plan is an ordinary file"));
         }
         assert!(read(&folder.path().join("none"), SMALL).unwrap_err().is_missing());
     }

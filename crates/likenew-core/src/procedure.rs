@@ -152,9 +152,9 @@ pub(crate) trait Assume {
 
 /// What a procedure runs its workloads and probes with.
 ///
-/// It is followed from its beginning each time it is asked: what was done before comes back at once, and the first step that was
-/// not ends it; a dry run assumes what it would have shown, and goes on. So a procedure has no state, can be resumed, and is judged
-/// from what is recorded. Steps are made by closures, as most of them were done before.
+/// It is followed from its beginning each time: steps that were done before return at once, and the first that was not ends it; a
+/// dry run assumes what that step would have shown, and goes on. So a procedure has no state, can be resumed, and is judged from
+/// what is recorded. Steps are made by closures, as most of them were done before.
 pub struct Steps<'a> {
     evidence: &'a Evidence,
     segments: std::slice::Iter<'a, Segment>,

@@ -714,8 +714,8 @@ mod tests {
 
     #[test]
     fn as_many_samples_are_kept_as_were_asked_for() {
-        for asked in [0, 5, 150, 1000] {
-            let workload = Workload { samples: asked, ..workload() };
+        for limit in [0, 5, 150, 1000] {
+            let workload = Workload { samples: limit, ..workload() };
             let lanes = (0..2).map(|lane| {
                 let mut recorder = SegmentRecorder::default();
                 recorder.begin(&workload, Nanos::ZERO);
@@ -730,11 +730,11 @@ mod tests {
             let samples: Vec<u64> = segment.samples.iter().map(|sample| sample.done.0).collect();
             assert_eq!(
                 samples,
-                (0..u64::from(asked.min(200))).collect::<Vec<_>>(),
+                (0..u64::from(limit.min(200))).collect::<Vec<_>>(),
                 "the first of both lanes"
             );
             let text = serde_json::to_string(&segment).unwrap();
-            assert_eq!(text.contains("\"samples\":["), asked > 0);
+            assert_eq!(text.contains("\"samples\":["), limit > 0);
             assert_eq!(serde_json::from_str::<Segment>(&text).unwrap(), segment);
         }
     }

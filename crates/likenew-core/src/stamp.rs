@@ -105,16 +105,16 @@ impl Stamp {
         count
     }
 
-    /// Calls `found` for each word of the sector, with the bits that differ from what belongs at `address`.
+    /// Calls `on_difference` for each word of the sector, with the bits that differ from what belongs at `address`.
     #[inline(always)]
-    fn compare(self, base: u64, address: u64, sector: &[u8; SECTOR], mut found: impl FnMut(u64)) {
+    fn compare(self, base: u64, address: u64, sector: &[u8; SECTOR], mut on_difference: impl FnMut(u64)) {
         let seed = seed(base, address);
         let (head, rest) = sector.as_chunks::<8>().0.split_at(HEAD);
         for (bytes, word) in head.iter().zip(self.head(address, seed)) {
-            found(u64::from_le_bytes(*bytes) ^ word);
+            on_difference(u64::from_le_bytes(*bytes) ^ word);
         }
         for (bytes, step) in rest.iter().zip(&STEPS[HEAD..]) {
-            found(u64::from_le_bytes(*bytes) ^ body(seed, *step));
+            on_difference(u64::from_le_bytes(*bytes) ^ body(seed, *step));
         }
     }
 

@@ -96,11 +96,11 @@ impl PartialEq for Latencies {
 impl Latencies {
     /// What another program counted: the longest, and latencies with how often each occurred, in nanoseconds.
     pub fn given(max: u64, counts: impl IntoIterator<Item = (u64, u64)>) -> Self {
-        let mut all = GivenLatencies { max: max.min(LATENCY_NS_MAX), counts: Vec::new() };
+        let mut latencies = GivenLatencies { max: max.min(LATENCY_NS_MAX), counts: Vec::new() };
         let counts = counts.into_iter().filter(|(_, count)| *count > 0);
         let counts = counts.map(|(ns, count)| (ns.min(LATENCY_NS_MAX), count)).collect();
-        all.merge(&GivenLatencies { max: 0, counts });
-        Self(Form::Given(all))
+        latencies.merge(&GivenLatencies { max: 0, counts });
+        Self(Form::Given(latencies))
     }
 
     /// Counts one latency.
@@ -320,8 +320,9 @@ mod tests {
         let mut kept = counting.clone();
         kept.compact();
         assert!(matches!((&counting.0, &kept.0), (Form::Counting(_), Form::Kept(_))));
-        let says =
-            |of: &Latencies| ([0.0, 0.5, 0.99, 1.0].map(|share| of.quantile(share)), of.max(), of.count());
+        let says = |latencies: &Latencies| {
+            ([0.0, 0.5, 0.99, 1.0].map(|share| latencies.quantile(share)), latencies.max(), latencies.count())
+        };
         assert_eq!((says(&kept), &kept), (says(&counting), &counting));
         let mut both = kept.clone();
         both.merge(&kept);

@@ -89,14 +89,14 @@ impl Windows {
             at_most(wording::WINDOW_LATENCY_MAX, cell.latency_ns_max, TIME_MAX.0)?;
             time(wording::WINDOW_END, cell.last)?;
         }
-        all(wording::WINDOWS_IOS, AMOUNT_MAX, self.cells.iter().map(|cell| cell.ios))?;
-        all(wording::WINDOWS_BYTES, AMOUNT_MAX, self.cells.iter().map(|cell| cell.bytes))?;
-        all(wording::WINDOWS_LATENCIES, SUM_MAX, self.cells.iter().map(|cell| cell.latency_ns_sum))
+        sum_at_most(wording::WINDOWS_IOS, AMOUNT_MAX, self.cells.iter().map(|cell| cell.ios))?;
+        sum_at_most(wording::WINDOWS_BYTES, AMOUNT_MAX, self.cells.iter().map(|cell| cell.bytes))?;
+        sum_at_most(wording::WINDOWS_LATENCIES, SUM_MAX, self.cells.iter().map(|cell| cell.latency_ns_sum))
     }
 }
 
-/// Whether counts add up to no more than that.
-fn all(name: &str, most: u64, counts: impl Iterator<Item = u64>) -> Result<(), String> {
+/// Whether counts add up to no more than `most`.
+fn sum_at_most(name: &str, most: u64, counts: impl Iterator<Item = u64>) -> Result<(), String> {
     let sum = counts.fold(0, u64::saturating_add);
     at_most(name, sum, most)
 }
@@ -111,7 +111,7 @@ impl Counters {
         let known = [discards, bytes_discarded, flushes].map(Option::unwrap_or_default);
         let disk = self.disk.map_or([0; 3], |disk| [disk.reads, disk.bytes_read, disk.writes]);
         let counts = [reads, bytes_read, writes, bytes_written].into_iter().chain(known).chain(disk);
-        all(wording::DEVICE_COUNTS, AMOUNT_MAX, counts)?;
+        sum_at_most(wording::DEVICE_COUNTS, AMOUNT_MAX, counts)?;
         time(wording::DEVICE_BUSY, self.busy)?;
         time(wording::MACHINE_KERNEL, self.kernel.unwrap_or_default())
     }
@@ -148,9 +148,13 @@ impl Segment {
             at_most("short", tally.short, tally.ios)?;
             at_most(wording::TALLY_LATENCIES, tally.latency.count(), AMOUNT_MAX)?;
         }
-        all("ios", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.ios))?;
-        all("bytes", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.bytes))?;
-        all(wording::TALLIES_LATENCIES, SUM_MAX, self.tallies.iter().map(|tally| tally.latency_ns_sum))?;
+        sum_at_most("ios", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.ios))?;
+        sum_at_most("bytes", AMOUNT_MAX, self.tallies.iter().map(|tally| tally.bytes))?;
+        sum_at_most(
+            wording::TALLIES_LATENCIES,
+            SUM_MAX,
+            self.tallies.iter().map(|tally| tally.latency_ns_sum),
+        )?;
         self.seconds.check()?;
         self.gigabytes.check()?;
         self.device_counters.as_ref().map_or(Ok(()), Counters::check)?;
@@ -190,12 +194,12 @@ pub fn check_all(geometry: &Geometry, identity: &Identity, segments: &[Segment])
     geometry.check()?;
     at_most("capacity_bytes", identity.capacity_bytes, AMOUNT_MAX)?;
     let tallies = || segments.iter().flat_map(|segment| &segment.tallies);
-    all(wording::WORKLOADS_IOS, AMOUNT_MAX, tallies().map(|tally| tally.ios))?;
-    all(wording::WORKLOADS_BYTES, AMOUNT_MAX, tallies().map(|tally| tally.bytes))?;
-    all(wording::WORKLOADS_LATENCIES, SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
-    all(wording::WORKLOADS_TIME, SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
+    sum_at_most(wording::WORKLOADS_IOS, AMOUNT_MAX, tallies().map(|tally| tally.ios))?;
+    sum_at_most(wording::WORKLOADS_BYTES, AMOUNT_MAX, tallies().map(|tally| tally.bytes))?;
+    sum_at_most(wording::WORKLOADS_LATENCIES, SUM_MAX, tallies().map(|tally| tally.latency_ns_sum))?;
+    sum_at_most(wording::WORKLOADS_TIME, SUM_MAX, segments.iter().map(|segment| segment.elapsed().0))?;
     let device_counters = segments.iter().filter_map(|segment| segment.device_counters);
-    all(
+    sum_at_most(
         wording::DEVICE_COUNTS_ALL,
         AMOUNT_MAX,
         device_counters.map(|device_counters| device_counters.bytes_read + device_counters.bytes_written),

@@ -298,9 +298,12 @@ impl Workload {
             Arrival::Closed { .. } | Arrival::Open { .. } => None,
         };
         let weights: Vec<f64> = self.streams.iter().filter_map(weight).collect();
-        let (turns, all) = (weights.len() as f64, self.streams.len() as f64);
+        let (turns, streams) = (weights.len() as f64, self.streams.len() as f64);
         let each = turns / weights.iter().sum::<f64>();
-        self.streams.iter().map(|stream| weight(stream).map_or(1.0, |weight| weight * each) / all).collect()
+        self.streams
+            .iter()
+            .map(|stream| weight(stream).map_or(1.0, |weight| weight * each) / streams)
+            .collect()
     }
 
     /// The longest read or write in bytes; 0 for a rest.
@@ -931,23 +934,26 @@ mod tests {
 
     #[test]
     fn what_it_does_is_said_in_words() {
-        let of = |op: &str, size: &str, pattern, depth| {
+        let stream = |op: &str, size: &str, pattern, depth| {
             let (op, size) = (op.parse().unwrap(), size.parse().unwrap());
             Stream::new(op, size, pattern, Arrival::Closed { depth }, DataClass::Random)
         };
         let [random, sequential] =
-            [AccessPattern::Random, AccessPattern::Sequential].map(|of| of(Region::WHOLE));
+            [AccessPattern::Random, AccessPattern::Sequential].map(|pattern| pattern(Region::WHOLE));
         let said = |streams| Workload::new("region 13", Until::ops(1), streams).activity();
-        assert_eq!(said(vec![of("read", "1MiB", sequential, 1)]), "1 MiB sequential reads");
-        assert_eq!(said(vec![of("write", "4KiB", random, 32)]), "4K random writes at QD32");
-        assert_eq!(said(vec![of("mix:70", "4KiB:1,8KiB:1", random, 1)]), "random I/Os, 70% of them reads");
-        assert_eq!(said(vec![of("trim", "64KiB", sequential, 1)]), "64K sequential TRIM");
-        let durable = Stream { flush_every: 1, ..of("write", "8KiB", sequential, 1) };
+        assert_eq!(said(vec![stream("read", "1MiB", sequential, 1)]), "1 MiB sequential reads");
+        assert_eq!(said(vec![stream("write", "4KiB", random, 32)]), "4K random writes at QD32");
+        assert_eq!(
+            said(vec![stream("mix:70", "4KiB:1,8KiB:1", random, 1)]),
+            "random I/Os, 70% of them reads"
+        );
+        assert_eq!(said(vec![stream("trim", "64KiB", sequential, 1)]), "64K sequential TRIM");
+        let durable = Stream { flush_every: 1, ..stream("write", "8KiB", sequential, 1) };
         assert_eq!(said(vec![durable]), "durable 8K sequential writes");
-        let both = vec![of("write", "1MiB", sequential, 1), of("flush", "4KiB", random, 1)];
+        let both = vec![stream("write", "1MiB", sequential, 1), stream("flush", "4KiB", random, 1)];
         assert_eq!(said(both), "1 MiB sequential writes and flushes");
         let twice =
-            Workload { lanes: 4, ..Workload::new("", Until::ops(1), vec![of("read", "512", random, 8)]) };
+            Workload { lanes: 4, ..Workload::new("", Until::ops(1), vec![stream("read", "512", random, 8)]) };
         assert_eq!(twice.activity(), "512 B random reads at QD32");
         assert_eq!(Workload::rest(Nanos::from_secs(90)).activity(), "leaving the drive idle for 90.0 s");
     }

@@ -69,20 +69,20 @@ impl<'a> Case<'a> {
     /// with the reference that shows it.
     pub fn shortfall(&self, metric: Metric) -> Option<(Measured, Reference)> {
         let measured = self.measurements.metric(metric)?;
-        let of = |is_first: bool| {
-            let all = self
+        let preferred = |is_baseline: bool| {
+            let candidates = self
                 .references
                 .iter()
                 .filter(move |reference| {
-                    reference.metric == metric && (reference.origin == Origin::Baseline) == is_first
+                    reference.metric == metric && (reference.origin == Origin::Baseline) == is_baseline
                 })
                 .filter(|reference| {
                     reference.origin != Origin::Class || is_certainly_below(measured, reference)
                 });
-            all.min_by_key(|reference| reference.origin)
+            candidates.min_by_key(|reference| reference.origin)
         };
-        let least = |of: &Reference| of.value * of.share_least();
-        let best = match (of(true), of(false)) {
+        let least = |reference: &Reference| reference.value * reference.share_least();
+        let best = match (preferred(true), preferred(false)) {
             (Some(first), Some(other)) if other.origin.is_of_this_drive() && least(other) > least(first) => {
                 other
             }
@@ -100,7 +100,7 @@ impl<'a> Case<'a> {
         let normal = self
             .normal
             .iter()
-            .find(|(of, _)| *of == indicator)
+            .find(|(known, _)| *known == indicator)
             .map_or(indicator.least(), |(_, value)| *value);
         if indicator.least() > 0.0 {
             return Some(measurement.divide_by(Measured::with_interval(normal.max(indicator.least()), 0.0)));
@@ -125,7 +125,9 @@ impl<'a> Case<'a> {
 
     /// The fastest sequential reads over the speed of the link.
     pub fn fastest_over_link(&self) -> Option<Measured> {
-        let link = |of: &&Reference| of.metric == Metric::SequentialRead && of.origin == Origin::Link;
+        let link = |reference: &&Reference| {
+            reference.metric == Metric::SequentialRead && reference.origin == Origin::Link
+        };
         let link = self.references.iter().find(link)?.value;
         let reads = [self.measurements.fastest_read, self.measurements.metric(Metric::SequentialRead)];
         let fastest = reads.into_iter().flatten().max_by(|one, other| one.value.total_cmp(&other.value))?;
@@ -244,11 +246,11 @@ impl<'a> Case<'a> {
     /// Everything that needs an explanation, the metrics first.
     pub fn symptoms(&self) -> Vec<Symptom> {
         let measurements = self.measurements;
-        let is = |measurement: Option<Measured>, threshold: f64| {
+        let exceeds = |measurement: Option<Measured>, threshold: f64| {
             measurement.is_some_and(|measurement| measurement.chance_above(threshold) >= SURE)
         };
-        let shows = |indicator: Indicator, threshold: f64| is(self.beyond_normal(indicator), threshold);
-        let mut found: Vec<Symptom> = Metric::ALL
+        let shows = |indicator: Indicator, threshold: f64| exceeds(self.beyond_normal(indicator), threshold);
+        let mut symptoms: Vec<Symptom> = Metric::ALL
             .into_iter()
             .filter(|metric| {
                 self.shortfall(*metric).is_some_and(|(share, reference)| {
@@ -257,33 +259,33 @@ impl<'a> Case<'a> {
             })
             .map(Symptom::Below)
             .collect();
-        found.extend(
+        symptoms.extend(
             [
                 (shows(Indicator::NewOverOldData, STRIKING), Symptom::NewDataFaster),
                 (shows(Indicator::NewOverOldDataRandom, STRIKING), Symptom::NewDataFaster),
                 (shows(Indicator::MedianOverSlowest, STRIKING), Symptom::SlowRegions),
                 (shows(Indicator::RepeatOverFirst, STRIKING), Symptom::RepeatReadFaster),
                 (shows(Indicator::WriteCliff, NOTICEABLE), Symptom::WriteCliff),
-                (is(measurements.gain_by_writing(), NOTICEABLE), Symptom::RewrittenFaster),
+                (exceeds(measurements.gain_by_writing(), NOTICEABLE), Symptom::RewrittenFaster),
                 (shows(Indicator::RestedOverLoaded, NOTICEABLE), Symptom::SlowsUnderLoad),
                 (shows(Indicator::WideOverNarrow, STRIKING) && !self.is_disk(), Symptom::SlowOverWideSpan),
                 (shows(Indicator::IdleOverBusy, STRIKING), Symptom::SlowAfterIdle),
                 (shows(Indicator::AlignedOverShifted, NOTICEABLE), Symptom::SlowWhenAligned),
                 (shows(Indicator::BurstOverFlat, NOTICEABLE), Symptom::FlatAfterBurst),
-                (is(measurements.background_share, BACKGROUND_SHARE_MAX), Symptom::BackgroundIo),
+                (exceeds(measurements.background_share, BACKGROUND_SHARE_MAX), Symptom::BackgroundIo),
                 (shows(Indicator::StalledShare, STALLED_SHARE_MIN), Symptom::Stalls),
                 (shows(Indicator::ReadScatter, UNEVEN), Symptom::Uneven),
                 (measurements.errors > 0, Symptom::Errors),
                 (measurements.wrong_sectors > 0, Symptom::WrongData),
-                (is(self.fastest_over_link(), 1.05), Symptom::FasterThanLink),
+                (exceeds(self.fastest_over_link(), 1.05), Symptom::FasterThanLink),
             ]
             .into_iter()
             .filter_map(|(is_there, symptom)| is_there.then_some(symptom)),
         );
-        found.dedup();
-        // How fast memory or a hole is says nothing of a drive.
+        symptoms.dedup();
+        // The speed of memory or of a hole says nothing of a drive.
         let is_unreal = self.is_memory() || self.holes().is_some();
-        found.retain(|symptom| !is_unreal || matches!(symptom, Symptom::Errors | Symptom::WrongData));
-        found
+        symptoms.retain(|symptom| !is_unreal || matches!(symptom, Symptom::Errors | Symptom::WrongData));
+        symptoms
     }
 }

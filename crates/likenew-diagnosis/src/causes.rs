@@ -145,7 +145,7 @@ impl Cause {
 
     /// Whether it can bring about this symptom in this case.
     pub(crate) fn explains(&self, case: &Case<'_>, symptom: Symptom) -> bool {
-        self.symptoms().any(|of| of == symptom) && (self.explains_here)(case, symptom)
+        self.symptoms().any(|own| own == symptom) && (self.explains_here)(case, symptom)
     }
 
     /// The steps of `likenew recondition` that fix it in this case, the gentlest first.

@@ -185,36 +185,40 @@ pub fn evidence(case: &Case<'_>) -> Vec<(&'static str, EvidenceItem)> {
 /// a symptom. Every other symptom has a single explanation among the causes that can bring it about, or an
 /// unknown one, which counts as even odds.
 pub fn diagnose(case: &Case<'_>) -> Diagnosis {
-    let all: Vec<ScoredCause> = ALL
+    let candidates: Vec<ScoredCause> = ALL
         .iter()
         .filter(|_| !case.is_memory() && case.holes().is_none())
         .map(|cause| ScoredCause { cause, log_odds: cause.score(case) })
         .collect();
     let symptoms = case.symptoms();
-    let explained_by = |one: &ScoredCause| -> Vec<Symptom> {
-        symptoms.iter().copied().filter(|symptom| one.can_explain(case, *symptom)).collect()
+    let explained_by = |candidate: &ScoredCause| -> Vec<Symptom> {
+        symptoms.iter().copied().filter(|symptom| candidate.can_explain(case, *symptom)).collect()
     };
-    let there = all.iter().filter(|one| one.log_odds.chance() >= SURE);
-    let (mut causes, latent): (Vec<FoundCause>, Vec<FoundCause>) =
-        there.map(|one| one.finding(case, explained_by(one))).partition(|one| !one.explains.is_empty());
-    causes.retain(|one| one.chance >= SURE);
+    let sure = candidates.iter().filter(|candidate| candidate.log_odds.chance() >= SURE);
+    let (mut causes, latent): (Vec<FoundCause>, Vec<FoundCause>) = sure
+        .map(|candidate| candidate.finding(case, explained_by(candidate)))
+        .partition(|finding| !finding.explains.is_empty());
+    causes.retain(|finding| finding.chance >= SURE);
     causes.sort_by(|one, other| {
-        let is_made_so = |found: &FoundCause| found.cause.kind == CauseKind::ByDesign;
+        let is_made_so = |finding: &FoundCause| finding.cause.kind == CauseKind::ByDesign;
         is_made_so(one).cmp(&is_made_so(other)).then(other.chance.total_cmp(&one.chance))
     });
-    let (design, latent) = latent.into_iter().partition(|one| one.cause.kind == CauseKind::ByDesign);
-    let is_open = |symptom: &&Symptom| causes.iter().all(|one| !one.explains.contains(symptom));
+    let (design, latent) = latent.into_iter().partition(|finding| finding.cause.kind == CauseKind::ByDesign);
+    let is_open = |symptom: &&Symptom| causes.iter().all(|finding| !finding.explains.contains(symptom));
     let open: Vec<OpenSymptom> =
-        symptoms.iter().filter(is_open).map(|symptom| to_open_symptom(case, &all, *symptom)).collect();
+        symptoms.iter().filter(is_open).map(|symptom| to_open_symptom(case, &candidates, *symptom)).collect();
     Diagnosis { overall: overall(case, &causes, &open), causes, latent, design, open }
 }
 
 /// The possible causes of a symptom, with the probability that each is the one, most probable first, with those that nothing
 /// known here makes possible.
-fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
-    let able = all.iter().enumerate().filter(|(_, one)| one.cause.symptoms().any(|of| of == symptom));
-    let odds = able.map(|(index, one)| {
-        let chance = one.chance(one.is_typical(symptom));
+fn rank(candidates: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
+    let able = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| candidate.cause.symptoms().any(|own| own == symptom));
+    let odds = able.map(|(index, candidate)| {
+        let chance = candidate.chance(candidate.is_typical(symptom));
         (index, chance / (1.0 - chance))
     });
     let odds: Vec<(usize, f64)> = odds.collect();
@@ -224,35 +228,35 @@ fn rank(all: &[ScoredCause], symptom: Symptom) -> Vec<(usize, f64)> {
     chances
 }
 
-fn to_open_symptom(case: &Case<'_>, all: &[ScoredCause], symptom: Symptom) -> OpenSymptom {
-    let mut rivals = rank(all, symptom);
+fn to_open_symptom(case: &Case<'_>, candidates: &[ScoredCause], symptom: Symptom) -> OpenSymptom {
+    let mut rivals = rank(candidates, symptom);
     rivals.retain(|(_, chance)| *chance >= POSSIBLE);
     rivals.truncate(RIVALS_MAX);
     let mut missing_evidence: Vec<MissingEvidence> = rivals
         .iter()
-        .flat_map(|(index, _)| all[*index].log_odds.missing_evidence(case.site.as_ref()))
+        .flat_map(|(index, _)| candidates[*index].log_odds.missing_evidence(case.site.as_ref()))
         .collect();
     missing_evidence.sort_by(|one, other| other.bits.total_cmp(&one.bits));
     let mut known = Vec::new();
-    missing_evidence.retain(|one| {
+    missing_evidence.retain(|missing| {
         // Two hints with the same command are one action.
-        let key = one.action.command.as_deref().unwrap_or(&one.action.why).to_owned();
+        let key = missing.action.command.as_deref().unwrap_or(&missing.action.why).to_owned();
         !known.contains(&key) && {
             known.push(key);
             true
         }
     });
     missing_evidence.truncate(RIVALS_MAX);
-    // What nothing makes possible is part of what is unknown, and what would show it is worth asking for.
-    rivals.retain(|(index, _)| all[*index].can_explain(case, symptom));
-    let rivals = rivals.into_iter().map(|(index, chance)| (all[index].cause, chance)).collect();
+    // Rivals that nothing makes possible are dropped only now: evidence of them is worth asking for too.
+    rivals.retain(|(index, _)| candidates[*index].can_explain(case, symptom));
+    let rivals = rivals.into_iter().map(|(index, chance)| (candidates[index].cause, chance)).collect();
     OpenSymptom { symptom, rivals, missing_evidence }
 }
 
 /// The worst result: a drive that has become slower, then an undecided one, then one slowed down by something
 /// else.
 fn overall(case: &Case<'_>, causes: &[FoundCause], open: &[OpenSymptom]) -> Overall {
-    let has = |kind: CauseKind| causes.iter().any(|one| one.cause.kind == kind);
+    let has = |kind: CauseKind| causes.iter().any(|finding| finding.cause.kind == kind);
     if has(CauseKind::Drive) {
         Overall::Slow
     } else if !open.is_empty() {

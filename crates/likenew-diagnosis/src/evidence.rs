@@ -179,12 +179,12 @@ impl LogOdds {
     /// With the evidence of a case.
     pub(crate) fn score(prior_bits: f64, evidence: &[Evidence], case: &Case<'_>) -> Self {
         let mut log_odds = Self::new(prior_bits);
-        for one in evidence {
-            match one.observe(case) {
-                Some(observation) => log_odds.add(one, observation),
-                None if (one.hint_applies)(case) => {
-                    let bits = one.when_present.abs().max(one.when_absent.abs());
-                    log_odds.missing_evidence.push((one.hint, bits));
+        for piece in evidence {
+            match piece.observe(case) {
+                Some(observation) => log_odds.add(piece, observation),
+                None if (piece.hint_applies)(case) => {
+                    let bits = piece.when_present.abs().max(piece.when_absent.abs());
+                    log_odds.missing_evidence.push((piece.hint, bits));
                 }
                 None => {}
             }
@@ -284,8 +284,8 @@ mod tests {
     }
 
     fn evidence(cause: &str, id: &str) -> &'static Evidence {
-        let all = by_name(cause).unwrap().evidence;
-        all.iter().find(|evidence| evidence.id == id).unwrap()
+        let items = by_name(cause).unwrap().evidence;
+        items.iter().find(|evidence| evidence.id == id).unwrap()
     }
 
     fn prior(cause: &str) -> f64 {
@@ -324,11 +324,11 @@ mod tests {
     #[test]
     fn evidence_of_one_group_counts_once() {
         let sum = |blocked: bool, sent: bool, is_sent_first: bool| {
-            let mut all = [("trim_blocked", blocked), ("trim_sent", sent)];
+            let mut observed = [("trim_blocked", blocked), ("trim_sent", sent)];
             if is_sent_first {
-                all.reverse();
+                observed.reverse();
             }
-            log_odds("no_trim", &[], &all).bits() - prior("no_trim")
+            log_odds("no_trim", &[], &observed).bits() - prior("no_trim")
         };
         let (blocked, sent) = (evidence("no_trim", "trim_blocked"), evidence("no_trim", "trim_sent"));
         for first in [false, true] {
@@ -360,7 +360,7 @@ mod tests {
         let log_odds = LogOdds::score(-1.5, &evidence, &empty(&Measurements::default()));
         assert_eq!((log_odds.bits(), log_odds.evidence().len()), (-1.5, 0));
         let missing = log_odds.missing_evidence(None).into_iter();
-        assert_eq!(missing.map(|one| one.action.why).collect::<Vec<_>>(), ["load it", "ask as root"]);
+        assert_eq!(missing.map(|item| item.action.why).collect::<Vec<_>>(), ["load it", "ask as root"]);
     }
 
     #[test]
@@ -409,11 +409,11 @@ mod tests {
     fn every_weight_says_something_and_none_more_than_the_unforeseen_allows() {
         for cause in crate::ALL {
             assert!(cause.prior.is_finite(), "{}", cause.name);
-            for (index, one) in cause.evidence.iter().enumerate() {
-                let is_same = |other: &Evidence| other.id == one.id;
-                assert!(!cause.evidence[index + 1..].iter().any(is_same), "{}: {}", cause.name, one.id);
-                assert!(one.when_present != one.when_absent, "{}: {}", cause.name, one.id);
-                assert!(one.when_present.abs().max(one.when_absent.abs()) <= BITS_MAX);
+            for (index, piece) in cause.evidence.iter().enumerate() {
+                let is_same = |other: &Evidence| other.id == piece.id;
+                assert!(!cause.evidence[index + 1..].iter().any(is_same), "{}: {}", cause.name, piece.id);
+                assert!(piece.when_present != piece.when_absent, "{}: {}", cause.name, piece.id);
+                assert!(piece.when_present.abs().max(piece.when_absent.abs()) <= BITS_MAX);
             }
         }
     }

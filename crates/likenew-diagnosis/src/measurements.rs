@@ -93,7 +93,7 @@ impl Measurements {
 
     /// A metric, if it was measured.
     pub fn metric(&self, metric: Metric) -> Option<Measured> {
-        self.metrics.iter().find(|(of, _)| *of == metric).map(|(_, measurement)| *measurement)
+        self.metrics.iter().find(|(known, _)| *known == metric).map(|(_, measurement)| *measurement)
     }
 }
 

@@ -47,7 +47,8 @@ pub static SETTINGS: &[Setting] = &[
         is_unusual: true,
         symptoms: &[],
         find: |facts| {
-            let is_off = |layer: &Layer| layer.write_cache.value().is_some_and(|of| of == "write through");
+            let is_off =
+                |layer: &Layer| layer.write_cache.value().is_some_and(|mode| mode == "write through");
             // Others report the same for a cache that is protected, or that they do not have.
             let has_one = |drive: &Drive| matches!(drive.kind, DriveKind::Sata | DriveKind::Scsi);
             let off = drives(facts).filter(|(drive, layer)| has_one(drive) && is_off(layer));
@@ -374,17 +375,18 @@ pub(crate) fn power_saving(drive: &Drive) -> Vec<Change> {
             changes.push(Change { words: words.replace("{}", value), id, why: why.into(), ..change });
         }
     };
-    let is = |fact: &Fact<String>, is_slow: fn(&str) -> bool| fact.value().is_some_and(|of| is_slow(of));
-    if is(&power.link_policy, |policy| policy != "max_performance") {
+    let saves_power =
+        |fact: &Fact<String>, is_slow: fn(&str) -> bool| fact.value().is_some_and(|value| is_slow(value));
+    if saves_power(&power.link_policy, |policy| policy != "max_performance") {
         let host = power.link_policy.origin().and_then(|file| file.split('/').nth(4)).unwrap_or("link");
         let (words, why) = ("its SATA link saves power ({})", "Keep its link awake until the next boot");
         set("keep_link_awake", host, &power.link_policy, "max_performance", words, why);
     }
-    if is(&power.aspm_policy, |policy| policy.contains("powersave")) {
+    if saves_power(&power.aspm_policy, |policy| policy.contains("powersave")) {
         let (words, why) = ("PCIe links save power ({})", "Keep all PCIe links awake until the next boot");
         set("keep_pcie_awake", "pcie", &power.aspm_policy, "performance", words, why);
     }
-    if is(&power.runtime, |control| control == "auto") {
+    if saves_power(&power.runtime, |control| control == "auto") {
         let words = "the kernel suspends it while it is idle ({})";
         let why = "Stop the kernel from suspending it until the next boot";
         set("forbid_suspend", &drive.name, &power.runtime, "on", words, why);
@@ -534,7 +536,7 @@ mod tests {
             unknown.file_system = None;
             assert_eq!(ids(&unknown), [""; 0]);
         }
-        let usual = |kind, scheduler: &str, rotates| {
+        let advised = |kind, scheduler: &str, rotates| {
             ids(&machine(kind, "x", |layer, _| {
                 layer.scheduler = fact(scheduler.to_owned());
                 layer.rotates = fact(rotates);
@@ -542,10 +544,10 @@ mod tests {
                 layer.write_cache = fact("write back".to_owned());
             }))
         };
-        assert_eq!(usual(DriveKind::Nvme, "mq-deadline", false), [""; 0], "no gain is documented");
-        assert_eq!(usual(DriveKind::Nvme, "none", false), [""; 0]);
-        assert_eq!(usual(DriveKind::Sata, "none", false), [""; 0]);
-        assert_eq!(usual(DriveKind::Sata, "mq-deadline", true), [""; 0]);
+        assert_eq!(advised(DriveKind::Nvme, "mq-deadline", false), [""; 0], "no gain is documented");
+        assert_eq!(advised(DriveKind::Nvme, "none", false), [""; 0]);
+        assert_eq!(advised(DriveKind::Sata, "none", false), [""; 0]);
+        assert_eq!(advised(DriveKind::Sata, "mq-deadline", true), [""; 0]);
         let protected = machine(DriveKind::Nvme, "nvme0n1", |layer, _| {
             layer.write_cache = fact("write through".to_owned());
         });
@@ -556,7 +558,8 @@ mod tests {
     fn the_manual_has_each_setting_as_it_is_advised() {
         let page = include_str!("../../../docs/howto/settings-that-last.md");
         let facts = all_wrong();
-        let all = SETTINGS.iter().flat_map(|setting| facts.iter().flat_map(|facts| setting.changes(facts)));
+        let changes =
+            SETTINGS.iter().flat_map(|setting| facts.iter().flat_map(|facts| setting.changes(facts)));
         let block = |change: Change| {
             let pairs = change.now.iter().chain(&change.lasting);
             let (does, undoes): (Vec<_>, Vec<_>) =
@@ -569,7 +572,7 @@ mod tests {
             };
             format!("# {subject}: {words}\n{commands}# then shows {value}\n{shows}\n")
         };
-        let missing: Vec<String> = all.map(block).filter(|block| !page.contains(block)).collect();
+        let missing: Vec<String> = changes.map(block).filter(|block| !page.contains(block)).collect();
         assert!(missing.is_empty(), "the page lacks:\n{}", missing.join("\n"));
     }
 }

@@ -123,13 +123,14 @@ pub(crate) fn steps(case: &Case<'_>, fixed_by: &[ActionKind]) -> Vec<Action> {
     let is_possible = |kind: &ActionKind| !matches!(site.possibility(*kind), Possibility::No(_));
     let (lossy, keeping): (Vec<_>, Vec<_>) =
         kinds(site, fixed_by).filter(is_possible).partition(|kind| kind.destroys());
-    let (all, gentle): (Vec<_>, Vec<_>) = keeping.into_iter().partition(|kind| *kind == ActionKind::Rewrite);
+    let (rewrites, gentle): (Vec<_>, Vec<_>) =
+        keeping.into_iter().partition(|kind| *kind == ActionKind::Rewrite);
     let blocked = blocked_steps(case, fixed_by);
     let waits = blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
-    let chosen = match (gentle.is_empty(), waits, all.is_empty()) {
+    let chosen = match (gentle.is_empty(), waits, rewrites.is_empty()) {
         (false, ..) => gentle,
         (true, true, _) => Vec::new(),
-        (true, false, false) => all,
+        (true, false, false) => rewrites,
         (true, false, true) if blocked.is_empty() => lossy,
         (true, false, true) => Vec::new(),
     };

@@ -95,7 +95,7 @@ impl Procedure for Model {
             return Ok(Findings { summary, answers: failures, ..Findings::default() });
         };
         let workload_plan = WorkloadPlan::new(&self.options, evidence, &region);
-        // What was visited says by itself where that was; only the next visit is chosen, which takes long.
+        // A past visit tells by its name where it was; only the next one is chosen, which takes long.
         steps.skip_done();
         if steps.is_planning() {
             let burst = || burst::next(&self.options, evidence, region.region.end).filter(|_| writes);
@@ -204,7 +204,7 @@ impl<'a> Results<'a> {
         let curve_fits: Vec<CurveFit> = curves.map(|curve| curve_fit(workload_plan, &zones, curve)).collect();
         let by_length = curve_fits.iter().filter(|curve_fit| !matches!(curve_fit.curve, Curve::Depth(_)));
         let mut specifications: Vec<Specification> =
-            by_length.filter_map(|of| Specification::from_curve_fit(of, options)).collect();
+            by_length.filter_map(|curve_fit| Specification::from_curve_fit(curve_fit, options)).collect();
         bound_clusters(&mut specifications);
         Self { zones, curve_fits, specifications, bursts: burst::bursts(evidence) }
     }
@@ -251,7 +251,7 @@ impl<'a> Results<'a> {
         findings.tables.insert("fit".into(), specifications.iter().map(Specification::row).collect());
         findings.tables.insert("models".into(), curve_fits.iter().flat_map(CurveFit::rows).collect());
         if !bursts.is_empty() {
-            let rows = bursts.iter().enumerate().map(|(pass, of)| of.row(pass + 1));
+            let rows = bursts.iter().enumerate().map(|(pass, burst)| burst.row(pass + 1));
             findings.tables.insert("bursts".into(), rows.collect());
         }
         findings.tables.insert("points".into(), pictures::rows(workload_plan, curve_fits).collect());
@@ -275,11 +275,11 @@ impl<'a> Results<'a> {
 /// access time of the plain model, which does not depend on zones.
 fn zones(workload_plan: &WorkloadPlan<'_>) -> Vec<Zones> {
     let random = workload_plan.curves().into_iter().filter(|curve| matches!(curve, Curve::Random(_)));
-    let of = random.filter_map(|curve| {
+    let zones = random.filter_map(|curve| {
         let plain = Form::Plain.fit(&workload_plan.data_points(curve), workload_plan.grain())?;
         Zones::from_visits(curve.op(), workload_plan, plain.coefficient(0).0)
     });
-    of.collect()
+    zones.collect()
 }
 
 /// A curve with every visit corrected to the mean rate over the addresses, and its fit.
@@ -295,8 +295,8 @@ fn bound_clusters(specifications: &mut [Specification]) {
     let read = specifications.iter().position(|specification| specification.curve == Curve::Random(Op::Read));
     if let Some(index) = read {
         let (throughput, read) = (specifications[index].throughput, index);
-        for (_, of) in specifications.iter_mut().enumerate().filter(|(index, _)| *index != read) {
-            of.bound_cluster(throughput);
+        for (_, specification) in specifications.iter_mut().enumerate().filter(|(index, _)| *index != read) {
+            specification.bound_cluster(throughput);
         }
     }
 }
@@ -359,12 +359,12 @@ fn small_read_stalls(evidence: &Evidence) -> Option<Stalls> {
         let name = segment.workload.name.parse::<VisitName>();
         name.is_ok_and(|name| name.point.bytes <= 4096 && name.point.depth == 1 && !segment.workload.writes())
     });
-    let found = visits.flat_map(|segment| {
+    let stalls = visits.flat_map(|segment| {
         let wait =
             |sample: &Sample| Wait { start_ns: sample.due.0, end_ns: sample.done.0, position: sample.offset };
         let waits: Vec<Wait> = segment.slowest.iter().map(wait).collect();
         stalls(&waits, segment.latencies().quantile(0.5).0, Rule::default())
     });
-    let found: Vec<u64> = found.map(|stall| stall.duration_ns).collect();
-    Some(Stalls { count: found.len(), longest: Nanos(found.iter().copied().max()?) })
+    let durations: Vec<u64> = stalls.map(|stall| stall.duration_ns).collect();
+    Some(Stalls { count: durations.len(), longest: Nanos(durations.iter().copied().max()?) })
 }

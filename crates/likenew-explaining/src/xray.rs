@@ -113,7 +113,7 @@ impl Xray {
         properties.into_iter().filter(is_answered).collect()
     }
 
-    /// Whether this test runs. Of memory nothing can be told but that it is that, by reads of what was written before.
+    /// Whether this test runs. Of memory only one thing can be told, by reads of what was written before: that it is memory.
     fn is_wanted(&self, probe: &str, evidence: &Evidence) -> bool {
         let of_memory = [PREPARATION, medium::NAME].contains(&probe);
         self.options.is_wanted(probe) && (of_memory || !evidence.identity.is_memory())
@@ -121,7 +121,7 @@ impl Xray {
 
     fn context<'a>(&self, evidence: &'a Evidence, span: u64, is_planning: bool) -> Context<'a> {
         let budget = self.options.budget(span);
-        // In memory nothing is written but what is read.
+        // In memory, only what is read is written.
         let budget = if evidence.identity.is_memory() { budget.min(span) } else { budget };
         Context::new(evidence, span, budget, is_planning)
     }
@@ -178,12 +178,13 @@ impl Procedure for Xray {
             let finding = experiment.run(&context, &mut own);
             if self.is_wanted(name, evidence) {
                 keys.extend(finding.properties.iter().map(|property| property.key));
-                // What could write more than is left of the budget is left out, like what its experiment does not begin.
-                let has_room =
-                    |of: &Workload| of.bytes_written_max().is_none_or(|most| most <= context.remaining());
+                // A workload that could write more than is left of the budget is skipped, as if the experiment had not asked for it.
+                let has_room = |workload: &Workload| {
+                    workload.bytes_written_max().is_none_or(|most| most <= context.remaining())
+                };
                 if let Some(workload) = own.wanted.filter(has_room) {
                     let name = format!("{name}: {}", workload.name);
-                    // Those after it say what they would say without it.
+                    // The experiments after it answer as they would without it.
                     let _ended = steps.run_seeded(|| Workload { name, ..workload });
                 }
             }

@@ -28,8 +28,8 @@ use crate::wording;
 pub fn import_any(text: &str, file_name: &str) -> Result<Import, ImportError> {
     match import(text) {
         Err(error @ ImportError::NotFio(_)) => {
-            if let Some(found) = terse::read(text)?.or_else(|| printed(text)) {
-                return Ok(found);
+            if let Some(imported) = terse::read(text)?.or_else(|| printed(text)) {
+                return Ok(imported);
             }
             logs::read(text, file_name)?.ok_or(error)
         }
@@ -137,7 +137,7 @@ const SPAN: Nanos = Nanos::from_secs(1000);
 
 fn run(program: &str, text: &str, figures: &Figures) -> Import {
     static DEVICE: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^(/dev/[\w/]+):\s*$"));
-    let name = DEVICE.captures(text).map_or_else(|| program.to_owned(), |found| found[1].to_owned());
+    let name = DEVICE.captures(text).map_or_else(|| program.to_owned(), |captures| captures[1].to_owned());
     let caveats = wording::printed(program, &figures.unread_lines);
     import_of(&name, program, caveats, figures.all.iter().map(Figure::segment).collect())
 }
@@ -188,8 +188,8 @@ fn disk_mark(text: &str) -> Figures {
             other if other.starts_with("[Mix") => section = None,
             _ => {}
         }
-        let Some(found) = LINE.captures(line) else { continue };
-        let op = match found.name("op").map(|op| op.as_str()) {
+        let Some(captures) = LINE.captures(line) else { continue };
+        let op = match captures.name("op").map(|op| op.as_str()) {
             Some("Read") => Op::Read,
             Some(_) => Op::Write,
             None => match section {
@@ -197,19 +197,21 @@ fn disk_mark(text: &str) -> Figures {
                 None => continue,
             },
         };
-        let is_random = matches!(&found["kind"], "RND" | "Random");
-        let queue = found.name("queue").map_or("", |queue| queue.as_str());
-        let of = |wanted: &[&str]| {
-            let mut all = QUEUE.captures_iter(queue);
-            all.find(|of| wanted.contains(&&of["name"]))
+        let is_random = matches!(&captures["kind"], "RND" | "Random");
+        let queue = captures.name("queue").map_or("", |queue| queue.as_str());
+        let queue_value = |wanted: &[&str]| {
+            let mut settings = QUEUE.captures_iter(queue);
+            settings
+                .find(|setting| wanted.contains(&&setting["name"]))
                 .and_then(|captures| captures["value"].parse::<u32>().ok())
         };
-        let (depth, threads) = (of(&["Q", "QD"]).unwrap_or(1).max(1), of(&["T"]).unwrap_or(1).max(1));
-        let size = found.name("size").and_then(|size| size.as_str().parse::<u32>().ok());
-        let size = size.map(|size| size.saturating_mul(if &found["unit"] == "K" { KIB } else { MIB }));
+        let (depth, threads) =
+            (queue_value(&["Q", "QD"]).unwrap_or(1).max(1), queue_value(&["T"]).unwrap_or(1).max(1));
+        let size = captures.name("size").and_then(|size| size.as_str().parse::<u32>().ok());
+        let size = size.map(|size| size.saturating_mul(if &captures["unit"] == "K" { KIB } else { MIB }));
         let block = size.filter(|block| *block > 0).unwrap_or(MIB);
-        let Some(speed) = number(&found["speed"]) else { continue };
-        let value = |name: &str| found.name(name).and_then(|value| number(value.as_str()));
+        let Some(speed) = number(&captures["speed"]) else { continue };
+        let value = |name: &str| captures.name(name).and_then(|value| number(value.as_str()));
         figures.push(Figure {
             name: test_name(is_random, block, depth, threads, op),
             op,
@@ -249,26 +251,28 @@ fn fio(text: &str) -> Figures {
     let head = |job: &str| heads.iter().find(|head| &head["job"] == job);
     let (mut job, mut figures) = (String::new(), Vec::<Figure>::new());
     for line in text.lines() {
-        if let Some(found) = JOB.captures(line) {
-            found["job"].clone_into(&mut job);
+        if let Some(captures) = JOB.captures(line) {
+            captures["job"].clone_into(&mut job);
         }
-        if let (Some(found), Some(last)) = (LATENCY.captures(line), figures.last_mut()) {
-            let factor = match &found["unit"] {
+        if let (Some(captures), Some(last)) = (LATENCY.captures(line), figures.last_mut()) {
+            let factor = match &captures["unit"] {
                 "nsec" => 1.0,
                 "usec" => 1e3,
                 _ => 1e6,
             };
-            last.latency_ns = number(&found["mean"]).map(|mean| mean * factor);
+            last.latency_ns = number(&captures["mean"]).map(|mean| mean * factor);
         }
-        let Some(found) = NEW.captures(line).or_else(|| OLD.captures(line)) else { continue };
-        let op = match &found["op"] {
+        let Some(captures) = NEW.captures(line).or_else(|| OLD.captures(line)) else { continue };
+        let op = match &captures["op"] {
             "read" => Op::Read,
             "write" => Op::Write,
             _ => Op::Trim,
         };
-        let (Some(rate), Some(iops)) = (number(&found["rate"]), number(&found["iops"])) else { continue };
-        let Some(rate) = unit(&found["unit"], 1024.0).map(|unit| rate * unit) else { continue };
-        let thousands = match &found["thousands"] {
+        let (Some(rate), Some(iops)) = (number(&captures["rate"]), number(&captures["iops"])) else {
+            continue;
+        };
+        let Some(rate) = unit(&captures["unit"], 1024.0).map(|unit| rate * unit) else { continue };
+        let thousands = match &captures["thousands"] {
             "k" => 1e3,
             "M" => 1e6,
             _ => 1.0,
@@ -346,9 +350,9 @@ fn hdparm(text: &str) -> Figures {
             r"Timing (?<what>[\w\s_]+reads)(?: \([^)]*\))?:\s*(?<bytes>[\d.]+) MB in\s+(?<time>[\d.]+) seconds",
         )
     });
-    let figure = |found: Captures<'_>| {
-        let rate = number(&found["bytes"])? / number(&found["time"])? * f64::from(MIB);
-        Some(Figure::sequential(&found["what"], Op::Read, rate))
+    let figure = |captures: Captures<'_>| {
+        let rate = number(&captures["bytes"])? / number(&captures["time"])? * f64::from(MIB);
+        Some(Figure::sequential(&captures["what"], Op::Read, rate))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
@@ -358,9 +362,9 @@ fn f3(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"Average (?<what>reading|writing) speed: (?<rate>[\d.]+) (?<unit>[KMGT]?B(?:yte)?)/s")
     });
-    let figure = |found: Captures<'_>| {
-        let rate = number(&found["rate"])? * unit(&found["unit"], 1024.0)?;
-        let op = if &found["what"] == "reading" { Op::Read } else { Op::Write };
+    let figure = |captures: Captures<'_>| {
+        let rate = number(&captures["rate"])? * unit(&captures["unit"], 1024.0)?;
+        let op = if &captures["what"] == "reading" { Op::Read } else { Op::Write };
         Some(Figure::sequential(op.name(), op, rate))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
@@ -373,12 +377,12 @@ fn ioping(text: &str) -> Figures {
             r"(?<count>[\d.]+)(?<more>\s?[kMG]?) requests completed in [\d.]+ \w+, (?<bytes>[\d.]+) (?<unit>[KMGT]?i?B) (?<what>read|written), (?<iops>[\d.]+) (?<thousands>[kM]?)\s?iops",
         )
     });
-    let figure = |found: Captures<'_>| {
+    let figure = |captures: Captures<'_>| {
         let scale = |text: &str| unit(if text.trim().is_empty() { "B" } else { text }, 1000.0);
-        let count = number(&found["count"])? * scale(&found["more"])?;
-        let bytes = number(&found["bytes"])? * unit(&found["unit"], 1024.0)?;
-        let per_s = number(&found["iops"])? * scale(&found["thousands"])?;
-        let op = if &found["what"] == "read" { Op::Read } else { Op::Write };
+        let count = number(&captures["count"])? * scale(&captures["more"])?;
+        let bytes = number(&captures["bytes"])? * unit(&captures["unit"], 1024.0)?;
+        let per_s = number(&captures["iops"])? * scale(&captures["thousands"])?;
+        let op = if &captures["what"] == "read" { Op::Read } else { Op::Write };
         Some(requests(op, per_s, bytes / count))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
@@ -417,9 +421,9 @@ fn sysbench_1_1(text: &str) -> Figures {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         pattern(r"(?m)^\s*(?<op>read|write):\s+IOPS=(?<iops>[\d.]+)\s+(?<rate>[\d.]+) MiB/s")
     });
-    let figure = |found: Captures<'_>| {
-        let op = if &found["op"] == "read" { Op::Read } else { Op::Write };
-        fileio(op, number(&found["iops"])?, number(&found["rate"])? * f64::from(MIB))
+    let figure = |captures: Captures<'_>| {
+        let op = if &captures["op"] == "read" { Op::Read } else { Op::Write };
+        fileio(op, number(&captures["iops"])?, number(&captures["rate"])? * f64::from(MIB))
     };
     LINE.captures_iter(text).filter_map(figure).collect()
 }
@@ -462,8 +466,8 @@ fn ioping_raw(text: &str) -> Figures {
     /// IOPS are rounded to whole ones.
     const ROUNDING: f64 = 1.0;
     let (mut count, mut time_s, mut bytes) = (0.0, 0.0, 0.0);
-    for found in LINE.captures_iter(text) {
-        let value = |name: &str| number(&found[name]);
+    for captures in LINE.captures_iter(text) {
+        let value = |name: &str| number(&captures[name]);
         let values = (value("count"), value("time"), value("iops"), value("rate"));
         let (Some(requests), Some(ns), Some(iops), Some(rate)) = values else { continue };
         let is_ordered = value("min") <= value("mean") && value("mean") <= value("max");
@@ -484,10 +488,10 @@ fn dd(text: &str) -> Figures {
         )
     });
     let decimal = |text: &str| number(&text.replace(',', "."));
-    let figure = |found: Captures<'_>| {
-        let rate = number(&found["bytes"])? / decimal(&found["time"])?;
+    let figure = |captures: Captures<'_>| {
+        let rate = number(&captures["bytes"])? / decimal(&captures["time"])?;
         let is_rate = |base: f64| {
-            let printed = decimal(&found["rate"]).zip(unit(&found["unit"], base));
+            let printed = decimal(&captures["rate"]).zip(unit(&captures["unit"], base));
             printed.is_some_and(|(value, unit)| (value * unit / rate - 1.0).abs() < ROUNDING)
         };
         // busybox counts by 1024.

@@ -131,7 +131,7 @@ likenew_core::sentences! {
 
 /// What limits the trust in figures that a program printed.
 pub(crate) fn printed(program: &str, unread_lines: &[usize]) -> Vec<String> {
-    let one =
+    let no_interval =
         format!("each figure of {program} is one number: no interval, and how much passes vary is not known");
     let unsaid = match program {
         DD => Some(
@@ -141,7 +141,7 @@ pub(crate) fn printed(program: &str, unread_lines: &[usize]) -> Vec<String> {
         _ => None,
     };
     let unread = unread(unread_lines, "its numbers are not below the headings");
-    std::iter::once(one).chain(unsaid.map(str::to_owned)).chain(unread).collect()
+    std::iter::once(no_interval).chain(unsaid.map(str::to_owned)).chain(unread).collect()
 }
 
 /// Lines that were left out, the first by its number, and why.

@@ -96,8 +96,8 @@ fn change(bytes: &mut Vec<u8>, other: &[u8], random: &mut Xoshiro256PlusPlus) {
 
 /// Replaces the next number by another one.
 fn number(bytes: &mut Vec<u8>, at: usize, random: &mut Xoshiro256PlusPlus) {
-    let Some(found) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
-    let digits = stretch(bytes, at + found, |byte| byte.is_ascii_digit() || byte == b'.');
+    let Some(offset) = bytes[at..].iter().position(u8::is_ascii_digit) else { return };
+    let digits = stretch(bytes, at + offset, |byte| byte.is_ascii_digit() || byte == b'.');
     let text = match random.random_range(0..4) {
         0 => random.random::<u64>().to_string(),
         1 => (1u128 << random.random_range(0..66)).to_string(),

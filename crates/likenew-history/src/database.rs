@@ -379,10 +379,10 @@ mod tests {
 
     #[test]
     fn the_pauses_grow_and_end() {
-        let all: Vec<Duration> = pauses().collect();
-        assert!((PAUSE_MIN..PAUSE_MIN * 3).contains(&all[0]), "{all:?}");
-        assert!(all.iter().any(|pause| *pause >= PAUSE_MAX), "{all:?}");
-        let sum: Duration = all.iter().sum();
+        let pauses: Vec<Duration> = pauses().collect();
+        assert!((PAUSE_MIN..PAUSE_MIN * 3).contains(&pauses[0]), "{pauses:?}");
+        assert!(pauses.iter().any(|pause| *pause >= PAUSE_MAX), "{pauses:?}");
+        let sum: Duration = pauses.iter().sum();
         assert!((PAUSES / 2..PAUSES * 3).contains(&sum), "{sum:?}");
     }
 

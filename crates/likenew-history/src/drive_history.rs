@@ -131,9 +131,9 @@ fn history(
         };
         check.metrics.iter().find(is_same).filter(|metric| metric.value > 0.0).cloned()
     };
-    let all: Vec<Option<MetricValue>> = checks.iter().map(same).collect();
+    let by_check: Vec<Option<MetricValue>> = checks.iter().map(same).collect();
     let measured: Vec<(usize, &MetricValue)> =
-        all.iter().enumerate().filter_map(|(at, metric)| Some((at, metric.as_ref()?))).collect();
+        by_check.iter().enumerate().filter_map(|(at, metric)| Some((at, metric.as_ref()?))).collect();
     let ((_, first), (_, last)) = (measured.first()?, measured.last()?);
     let measured: Vec<(usize, &MetricValue)> =
         measured.iter().copied().filter(|(at, _)| *at >= contiguous).collect();
@@ -152,7 +152,7 @@ fn history(
         unit: latest.unit.clone(),
         baseline: first.value,
         now: last.value,
-        values: all.iter().map(|metric| metric.as_ref().map(|metric| metric.value)).collect(),
+        values: by_check.iter().map(|metric| metric.as_ref().map(|metric| metric.value)).collect(),
         changes: changes.into_iter().map(change).collect(),
     })
 }
@@ -215,10 +215,10 @@ pub fn drive_json(drive: &DriveHistory) -> String {
 
 fn detailed(drive: &DriveHistory) -> Value {
     let checks: Vec<Value> = drive.checks.iter().enumerate().map(|(at, _)| check(drive, at)).collect();
-    let mut of = summary(drive);
-    of["schema"] = json!(SCHEMA);
-    of["checks"] = json!(checks);
-    of
+    let mut details = summary(drive);
+    details["schema"] = json!(SCHEMA);
+    details["checks"] = json!(checks);
+    details
 }
 
 fn summary(drive: &DriveHistory) -> Value {

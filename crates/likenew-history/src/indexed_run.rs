@@ -88,7 +88,10 @@ pub(crate) const UNFINISHED: &str = "unfinished";
 pub(crate) fn fingerprint(folder: &Path) -> String {
     let part = |path: &Path| {
         let stat = fs::metadata(path);
-        stat.map_or_else(|_| "-".into(), |of| format!("{}.{:09}:{}", of.mtime(), of.mtime_nsec(), of.len()))
+        stat.map_or_else(
+            |_| "-".into(),
+            |metadata| format!("{}.{:09}:{}", metadata.mtime(), metadata.mtime_nsec(), metadata.len()),
+        )
     };
     let [folder, segments, findings] =
         [folder.to_owned(), folder.join("segments.jsonl"), folder.join("findings.json")]
@@ -276,12 +279,12 @@ mod tests {
 
     #[test]
     fn a_checks_metric_says_what_it_was_compared_with() {
-        let of = row(
+        let row = row(
             &json!({"metric": "sustained_write", "unit": "bytes/s", "measured_per_s": 2.0, "low_per_s": 1.5,
             "high_per_s": 2.5, "reference_per_s": 8.0, "reference": "baseline", "percent": 25.0}),
         );
         let options = CheckOptions { bytes: Some(7 << 20), ..CheckOptions::default() };
-        let metric = check_metric("metrics", &of, Some(&options)).unwrap();
+        let metric = check_metric("metrics", &row, Some(&options)).unwrap();
         assert_eq!((metric.value, metric.low, metric.high, metric.reference), (2.0, 1.5, 2.5, Some(8.0)));
         assert_eq!((metric.origin.as_deref(), metric.bytes), (Some("baseline"), Some(7 << 20)));
     }

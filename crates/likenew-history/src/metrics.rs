@@ -281,10 +281,13 @@ fn of_changes(fleet: &Fleet) -> [Family; 4] {
 
 /// Each drive beside others of its model.
 fn of_peers(fleet: &Fleet) -> [Family; 3] {
-    let all = peers(fleet.drives.values());
+    let all_peers = peers(fleet.drives.values());
     let family = |name: &str, unit, help: &str, value: fn(&Place) -> Option<f64>| {
         let samples = fleet.drives.iter().flat_map(|((host, key), drive)| {
-            let places = all.iter().filter(|of| std::ptr::eq(of.drive, drive)).flat_map(|of| &of.places);
+            let places = all_peers
+                .iter()
+                .filter(|peers| std::ptr::eq(peers.drive, drive))
+                .flat_map(|peers| &peers.places);
             places.filter_map(move |place| {
                 let metric = vec![("metric", place.metric.clone())];
                 Some(([drive_labels(host, key, drive), metric].concat(), value(place)?))

@@ -86,32 +86,32 @@ fn is_same(one: &DriveHistory, other: &DriveHistory) -> bool {
 /// Each drive whose model is known and that was checked, in the order given.
 pub fn peers<'a>(drives: impl IntoIterator<Item = &'a DriveHistory>) -> Vec<Peers<'a>> {
     let drives: Vec<&DriveHistory> = drives.into_iter().collect();
-    let mut all: BTreeMap<Key<'_>, Vec<(usize, f64)>> = BTreeMap::new();
+    let mut values_by_key: BTreeMap<Key<'_>, Vec<(usize, f64)>> = BTreeMap::new();
     for (index, drive) in drives.iter().enumerate() {
         for metric in latest(&drive.checks) {
             if let Some(key) = key(drive, metric) {
-                all.entry(key).or_default().push((index, metric.value));
+                values_by_key.entry(key).or_default().push((index, metric.value));
             }
         }
     }
     let place = |index: usize, metric: &MetricValue| {
-        let same = &all[&key(drives[index], metric)?];
+        let same = &values_by_key[&key(drives[index], metric)?];
         let others =
             same.iter().filter(|(other, _)| *other != index && !is_same(drives[*other], drives[index]));
         let others = others.map(|(_, value)| *value);
         Place::new(metric, &others.collect::<Vec<_>>())
     };
-    let of = |(index, drive): (usize, &&'a DriveHistory)| {
+    let to_peers = |(index, drive): (usize, &&'a DriveHistory)| {
         let places = latest(&drive.checks).filter_map(|metric| place(index, metric)).collect();
         Peers { drive, places }
     };
-    let known = drives.iter().enumerate().map(of);
-    known.filter(|of| of.drive.drive.model.is_some() && !of.drive.checks.is_empty()).collect()
+    let known = drives.iter().enumerate().map(to_peers);
+    known.filter(|peers| peers.drive.drive.model.is_some() && !peers.drive.checks.is_empty()).collect()
 }
 
 impl History {
-    /// The metrics of the latest checks of other drives of this one's model, reached in the same way: of so many drives, those that
-    /// were checked last.
+    /// The metrics of the latest checks of other drives of this one's model, reached in the same way: of at most `most` drives,
+    /// those that were checked last.
     ///
     /// # Errors
     /// The index cannot be read.
@@ -122,7 +122,7 @@ impl History {
     ) -> Result<Vec<MetricValue>, HistoryError> {
         let own_key = drive_signature.key(&BTreeSet::new());
         let capacity = drive_signature.capacity_bytes.map(u64::cast_signed);
-        let all = self.drives(Page { offset: 0, rows: u32::MAX })?;
+        let drives = self.drives(Page { offset: 0, rows: u32::MAX })?;
         let archive = self.archive_name();
         let is_peer = |row: &DriveRow| {
             let is_alike =
@@ -131,7 +131,7 @@ impl History {
                 || row.serial.is_some() && row.serial == drive_signature.serial;
             is_alike && row.access == drive_signature.access.name() && !is_itself
         };
-        let peers: Vec<DriveRow> = all.into_iter().filter(|row| is_peer(row)).take(most).collect();
+        let peers: Vec<DriveRow> = drives.into_iter().filter(|row| is_peer(row)).take(most).collect();
         let mut metrics = Vec::new();
         for row in &peers {
             metrics.extend(latest(&self.checks(row)?).cloned());
@@ -141,7 +141,7 @@ impl History {
 }
 
 /// As JSON.
-pub fn peers_json(all: &[Peers<'_>]) -> String {
+pub fn peers_json(all_peers: &[Peers<'_>]) -> String {
     let place = |place: &Place| {
         json!({
             "metric": place.metric,
@@ -155,9 +155,9 @@ pub fn peers_json(all: &[Peers<'_>]) -> String {
             "slow": place.is_slow(),
         })
     };
-    let drive = |of: &Peers<'_>| {
-        let row = &of.drive.drive;
-        let places: Vec<Value> = of.places.iter().map(place).collect();
+    let drive = |peers: &Peers<'_>| {
+        let row = &peers.drive.drive;
+        let places: Vec<Value> = peers.places.iter().map(place).collect();
         json!({
             "archive": row.archive,
             "key": row.key,
@@ -166,6 +166,6 @@ pub fn peers_json(all: &[Peers<'_>]) -> String {
             "metrics": places,
         })
     };
-    let drives: Vec<Value> = all.iter().map(drive).collect();
+    let drives: Vec<Value> = all_peers.iter().map(drive).collect();
     text(&json!({ "schema": 1, "drives": drives }))
 }

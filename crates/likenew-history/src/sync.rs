@@ -76,8 +76,8 @@ impl History {
     pub fn rebuild(&mut self) -> Result<Update, HistoryError> {
         let failed = HistoryError::query("read");
         let known = self.known().map_err(failed)?;
-        let all: Vec<String> = known.into_keys().collect();
-        for batch in all.chunks(BATCH) {
+        let names: Vec<String> = known.into_keys().collect();
+        for batch in names.chunks(BATCH) {
             self.write(&[], batch)?;
         }
         self.update()
@@ -207,7 +207,7 @@ async fn put_run(
         set.join(", ")
     );
     let content = run.content.as_ref().ok();
-    let text = |of: fn(&RunContent) -> &str| content.map(|content| storable(of(content)));
+    let text = |field: fn(&RunContent) -> &str| content.map(|content| storable(field(content)));
     let drive = content.and_then(|content| content.drive.as_ref());
     // Those of a place are resolved when all of them are there.
     let serial = |drive: &DriveSignature| drive.serial.clone();
@@ -233,7 +233,7 @@ async fn put_run(
         .bind(content.map(|content| whole(content.failed_ios)))
         .bind(content.and_then(|content| content.problems.as_deref()).map(|problems| {
             let storable =
-                |of: &Problem| json!({"name": storable(&of.name), "sentence": storable(&of.sentence)});
+                |problem: &Problem| json!({"name": storable(&problem.name), "sentence": storable(&problem.sentence)});
             json!(problems.iter().map(storable).collect::<Vec<_>>()).to_string()
         }))
         .execute(connection)
@@ -283,8 +283,8 @@ fn bind_metric<'q>(
 /// `($1, $2), ($3, $4)`.
 fn placeholders(rows: usize, columns: usize) -> String {
     let row = |row: usize| {
-        let all: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-        format!("({})", all.join(", "))
+        let marks: Vec<String> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
+        format!("({})", marks.join(", "))
     };
     (0..rows).map(row).collect::<Vec<_>>().join(", ")
 }

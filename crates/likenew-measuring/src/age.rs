@@ -253,7 +253,9 @@ impl Age {
         self.add_overview(&mut findings, &comparisons);
         for (name, rows) in [("new_vs_used", &comparisons), ("applications", &applications)] {
             let known = rows.iter().filter(|row| row.value(Phase::New).is_some());
-            findings.tables.insert(name.into(), known.map(|of| of.row(self.has_idle())).collect());
+            findings
+                .tables
+                .insert(name.into(), known.map(|comparison| comparison.row(self.has_idle())).collect());
         }
         let intervals = comparisons.iter().chain(&applications).flat_map(Comparison::intervals);
         findings.tables.insert("intervals".into(), intervals.collect());

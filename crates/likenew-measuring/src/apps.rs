@@ -167,23 +167,23 @@ impl AppsOptions {
 
     /// The applications to replay, each once.
     pub fn all(&self) -> Result<Vec<Application>, String> {
-        let mut all: Vec<Application> = Vec::new();
+        let mut applications: Vec<Application> = Vec::new();
         for name in &self.applications {
-            all.extend(library::by_name(name)?.into_iter().map(|entry| entry.application.clone()));
+            applications.extend(library::by_name(name)?.into_iter().map(|entry| entry.application.clone()));
         }
         for custom in &self.custom {
             custom.check().map_err(|reason| wording::invalid_application(&custom.name, &reason))?;
         }
-        all.extend(self.custom.iter().cloned());
-        for (index, application) in all.iter().enumerate() {
-            if all[..index].iter().any(|other| other.name == application.name) {
+        applications.extend(self.custom.iter().cloned());
+        for (index, application) in applications.iter().enumerate() {
+            if applications[..index].iter().any(|other| other.name == application.name) {
                 return Err(wording::application_twice(&application.name));
             }
         }
-        if all.is_empty() {
+        if applications.is_empty() {
             return Err(wording::no_application());
         }
-        Ok(all)
+        Ok(applications)
     }
 }
 

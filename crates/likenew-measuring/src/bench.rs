@@ -96,11 +96,11 @@ impl Default for BenchOptions {
 }
 
 impl BenchOptions {
-    /// What a command to advise leaves out: its passes are named even where they are as many as without that.
+    /// The options that an advised command leaves out; without `precise` it always names its passes.
     fn usual(&self) -> Self {
-        let usual = Self::default();
-        let passes = if self.precise.is_some() { usual.passes } else { 0 };
-        Self { passes, ..usual }
+        let defaults = Self::default();
+        let passes = if self.precise.is_some() { defaults.passes } else { 0 };
+        Self { passes, ..defaults }
     }
 }
 
@@ -306,11 +306,11 @@ impl Bench {
                 Some(goal) => self.precision(lines, &goal, evidence),
             });
             let facts = evidence.observations.iter().find_map(|observation| observation.result.facts());
-            let usual = |line: &ResultLine<'_>| usual_for(facts?, line.figure()?);
-            let usual: Vec<Option<Usual>> = lines.iter().map(usual).collect();
-            if let Some(of) = usual.iter().flatten().next() {
+            let to_usual = |line: &ResultLine<'_>| usual_for(facts?, line.figure()?);
+            let usual: Vec<Option<Usual>> = lines.iter().map(to_usual).collect();
+            if let Some(first) = usual.iter().flatten().next() {
                 findings.overview.answers.push(wording::USUAL.to_owned());
-                findings.answers.push(wording::usual(of));
+                findings.answers.push(wording::usual(first));
                 let rows = lines
                     .iter()
                     .zip(&usual)

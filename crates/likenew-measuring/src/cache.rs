@@ -98,9 +98,9 @@ impl Options for CacheOptions {
 impl CacheOptions {
     /// The options of the command line that differ from its defaults; `capacity` bounds the usual span.
     fn arguments(&self, capacity: u64) -> String {
-        let usual = Self::default();
-        let usual = Self { span: usual.span.min(capacity), ..usual };
-        [test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &usual)].join(" ").trim().to_owned()
+        let defaults = Self::default();
+        let defaults = Self { span: defaults.span.min(capacity), ..defaults };
+        [test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &defaults)].join(" ").trim().to_owned()
     }
 }
 

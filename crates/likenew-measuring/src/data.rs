@@ -68,8 +68,8 @@ pub struct TestArguments {
 }
 
 impl TestArguments {
-    /// A test of each pattern; what was not chosen is as in `usual`.
-    pub(crate) fn tests(&self, usual: &[Test]) -> Result<Vec<Test>, String> {
+    /// A test of each pattern; what was not chosen is as in `defaults`.
+    pub(crate) fn tests(&self, defaults: &[Test]) -> Result<Vec<Test>, String> {
         let Self { pattern: patterns, block: blocks, depth: depths } = self;
         for (name, count) in [("block", blocks.len()), ("depth", depths.len())] {
             if count > 1 && count != patterns.len() {
@@ -77,12 +77,12 @@ impl TestArguments {
             }
         }
         let test = |(index, pattern): (usize, &Pattern)| {
-            let usual = usual.iter().find(|test| test.pattern == *pattern);
-            let usual = usual.expect("there is a usual test of every pattern");
+            let fallback = defaults.iter().find(|test| test.pattern == *pattern);
+            let fallback = fallback.expect("there is a usual test of every pattern");
             Test {
                 pattern: *pattern,
-                block: blocks.get(index).or(blocks.first()).copied().unwrap_or(usual.block),
-                depth: depths.get(index).or(depths.first()).copied().unwrap_or(usual.depth),
+                block: blocks.get(index).or(blocks.first()).copied().unwrap_or(fallback.block),
+                depth: depths.get(index).or(depths.first()).copied().unwrap_or(fallback.depth),
             }
         };
         Ok(patterns.iter().enumerate().map(test).collect())
@@ -178,13 +178,13 @@ impl DataOptions {
     /// The options of the command line that differ from its defaults; `capacity` bounds the usual span. The rated speeds
     /// of a simulated drive are known without them.
     fn arguments(&self, capacity: u64, is_simulated: bool) -> String {
-        let usual = Self::default();
-        let usual = Self { span: usual.span.min(capacity), ..usual };
+        let defaults = Self::default();
+        let defaults = Self { span: defaults.span.min(capacity), ..defaults };
         let rates =
             [("read", self.advertised_read_bytes_per_s), ("write", self.advertised_write_bytes_per_s)];
         let rates = rates.map(|(metric, rate)| Some(format!("{metric}={}/s", exact_rate(rate?))));
         let rates: Vec<String> = rates.into_iter().flatten().filter(|_| !is_simulated).collect();
-        let mut words = vec![test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &usual)];
+        let mut words = vec![test_arguments(&self.tests, &USUAL_TESTS), arguments(self, &defaults)];
         if !rates.is_empty() {
             words.push(format!("--advertised {}", rates.join(",")));
         }
@@ -203,15 +203,15 @@ fn exact_rate(bytes_per_s: u64) -> String {
 }
 
 /// Patterns, blocks and depths of tests where they differ from the usual ones.
-pub(crate) fn test_arguments(tests: &[Test], usual: &[Test]) -> String {
+pub(crate) fn test_arguments(tests: &[Test], defaults: &[Test]) -> String {
     let patterns = |tests: &[Test]| tests.iter().map(|test| test.pattern).collect::<Vec<Pattern>>();
-    let known = |test: &Test| usual.iter().find(|known| known.pattern == test.pattern);
+    let default_of = |test: &Test| defaults.iter().find(|default| default.pattern == test.pattern);
     let differs = |part: fn(&Test) -> u64| {
-        tests.iter().any(|test| known(test).is_none_or(|known| part(known) != part(test)))
+        tests.iter().any(|test| default_of(test).is_none_or(|default| part(default) != part(test)))
     };
     let list = |value: &dyn Fn(&Test) -> String| tests.iter().map(value).collect::<Vec<String>>().join(",");
     let mut arguments = Vec::new();
-    if patterns(tests) != patterns(usual) {
+    if patterns(tests) != patterns(defaults) {
         arguments.push(format!("--pattern {}", list(&|test| test.pattern.to_string())));
     }
     if differs(|test| test.block) {
@@ -365,7 +365,7 @@ impl Data {
         let mut conclusions: Vec<(&Curve, Conclusion)> =
             curves.iter().map(|curve| (curve, Conclusion::from_curve(curve))).collect();
         // Significant ones first, then open ones.
-        conclusions.sort_by_key(|(_, of)| (!of.is_significant(), !of.is_open()));
+        conclusions.sort_by_key(|(_, conclusion)| (!conclusion.is_significant(), !conclusion.is_open()));
         let expected: Vec<ExpectedSpeed> = files
             .into_iter()
             .flat_map(|files| curves.iter().filter_map(|curve| ExpectedSpeed::from_curve(curve, files)))
@@ -373,10 +373,11 @@ impl Data {
         let compressor = compressor(&evidence.identity);
         let mut findings = Findings::default();
         let again = |change: &dyn Fn(&mut DataOptions)| self.rerun(evidence, change);
-        let of_curve = |(curve, of): &(&Curve, Conclusion)| of.answer(curve, compressor, &again);
+        let of_curve =
+            |(curve, conclusion): &(&Curve, Conclusion)| conclusion.answer(curve, compressor, &again);
         findings.answers.extend(conclusions.iter().map(of_curve));
         findings.answers.extend(files.map(FileScan::answer));
-        for (curve, _) in conclusions.iter().filter(|(_, of)| of.is_significant()) {
+        for (curve, _) in conclusions.iter().filter(|(_, conclusion)| conclusion.is_significant()) {
             let expected = expected.iter().find(|expected| expected.matches(curve));
             findings.answers.extend(expected.map(|expected| expected.answer(self.rated(curve))));
         }
@@ -414,14 +415,18 @@ fn summary(
             None => difference,
         };
     }
-    let within = conclusions.iter().map(|(_, of)| of.indifference()).collect::<Option<Vec<f64>>>();
+    let within =
+        conclusions.iter().map(|(_, conclusion)| conclusion.indifference()).collect::<Option<Vec<f64>>>();
     if let Some(within) = within {
         return wording::summary_of_indifference(Share(within.into_iter().fold(0.0, f64::max)));
     }
-    let decided = conclusions.iter().filter(|(_, of)| of.indifference().is_some());
+    let decided = conclusions.iter().filter(|(_, conclusion)| conclusion.indifference().is_some());
     let decided: Vec<wording::Subject> = decided.map(|(curve, _)| curve.subject()).collect();
-    let open: Vec<wording::Subject> =
-        conclusions.iter().filter(|(_, of)| of.is_open()).map(|(curve, _)| curve.subject()).collect();
+    let open: Vec<wording::Subject> = conclusions
+        .iter()
+        .filter(|(_, conclusion)| conclusion.is_open())
+        .map(|(curve, _)| curve.subject())
+        .collect();
     match (decided.is_empty(), open.len()) {
         (false, _) => wording::summary_of_part(&decided, &open),
         (true, 2..) if !is_one_pass(conclusions) => wording::SUMMARY_OF_NOTHING_DECIDED.into(),
@@ -480,11 +485,11 @@ impl Data {
             findings.series.insert("compressibility".into(), graph(curves, files));
         }
         if self.measures() && files.is_some() {
-            let of = |expected: &ExpectedSpeed| {
+            let to_row = |expected: &ExpectedSpeed| {
                 let curve = curves.iter().find(|curve| expected.matches(curve));
                 expected.row(curve.and_then(|curve| self.rated(curve)))
             };
-            findings.tables.insert("expected".into(), expected.iter().map(of).collect());
+            findings.tables.insert("expected".into(), expected.iter().map(to_row).collect());
         }
         if let Some(files) = files {
             findings.tables.insert("file_types".into(), files.rows().into_iter().map(row).collect());
@@ -506,10 +511,11 @@ impl Data {
 fn graph(curves: &[Curve], files: Option<&FileScan>) -> Series {
     let lines = curves.iter().map(|curve| {
         let steps = curve.steps.iter().enumerate().rev();
-        let points = steps.filter_map(|(step, of)| Some([100.0 - curve.percent(step), of.estimate()?.value]));
+        let points =
+            steps.filter_map(|(step, speeds)| Some([100.0 - curve.percent(step), speeds.estimate()?.value]));
         let steps = curve.steps.iter().enumerate().rev();
-        let band = steps.filter_map(|(step, of)| {
-            let speed = of.estimate()?;
+        let band = steps.filter_map(|(step, speeds)| {
+            let speed = speeds.estimate()?;
             Some([100.0 - curve.percent(step), speed.low()?, speed.high()?])
         });
         Line::new(curve.subject().name(), points.collect()).band(band.collect())

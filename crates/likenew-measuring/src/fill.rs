@@ -126,7 +126,7 @@ impl Options for FillOptions {
     }
 }
 
-/// Files of a space that nothing else is said of, at most and of at least so many bytes: those of the command.
+/// Unless told otherwise, a space is filled with this many files at most, of this many bytes at least.
 const FILES_USUAL: u64 = 1000;
 const FILE_BYTES_LEAST: u64 = 16 << 20;
 /// Files or parts that tell one speed from two, and the fewest that can.
@@ -140,11 +140,11 @@ impl FillOptions {
         let usual_parts = (space / FILE_BYTES_LEAST).clamp(1, FILES_USUAL) as u32;
         // What a division into whole blocks leaves over is less than a block for each file.
         let parts = u64::from(self.files.max(self.parts));
-        let rest = space.saturating_sub(u64::from(self.files) * self.file_size);
-        let file_size = if rest < parts * self.block { self.file_size } else { 0 };
+        let left_over = space.saturating_sub(u64::from(self.files) * self.file_size);
+        let file_size = if left_over < parts * self.block { self.file_size } else { 0 };
         if self.parts > 1 {
-            let usual = Self { files: self.files, parts: usual_parts, file_size, ..Self::default() };
-            return format!("--one-file {}", arguments(self, &usual)).trim_end().to_owned();
+            let defaults = Self { files: self.files, parts: usual_parts, file_size, ..Self::default() };
+            return format!("--one-file {}", arguments(self, &defaults)).trim_end().to_owned();
         }
         arguments(self, &Self { files: usual_parts, file_size, ..Self::default() })
     }
@@ -303,9 +303,9 @@ impl Fill {
         let rows: Vec<Vec<Row>> = passes.iter().map(|pass| parts(pass, several(pass))).collect();
         findings.tables.insert(format!("{}s", unit.noun()), rows.concat());
         findings.tables.extend(read.map(|read| ("read_back".to_owned(), parts(read, None))));
-        let all = passes.iter().chain(read);
-        let stalls =
-            all.flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
+        let all_passes = passes.iter().chain(read);
+        let stalls = all_passes
+            .flat_map(|pass| pass.parts.iter().flat_map(move |part| part.stall_rows(unit, several(pass))));
         findings.tables.insert("stalls".into(), stalls.collect());
         if passes.iter().any(|pass| !pass.speeds(each).is_empty()) {
             let noun = unit.noun();

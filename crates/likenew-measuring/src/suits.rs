@@ -168,21 +168,22 @@ impl Procedure for Suits {
 impl Suits {
     fn findings(&self, evidence: &Evidence, lines: &[Commits]) -> Findings {
         let mut findings = Findings::default();
-        if let Some(one) = lines.first() {
+        if let Some(commits) = lines.first() {
             let uses: &[Use] = if self.options.uses.is_empty() { &Use::ALL } else { &self.options.uses };
             let is_asked = !self.options.uses.is_empty();
-            let judged: Vec<Judged<'_>> = uses.iter().map(|of| one.judge(*of)).collect();
-            findings.summary = wording::summary(one, &judged);
+            let judged: Vec<Judged<'_>> = uses.iter().map(|purpose| commits.judge(*purpose)).collect();
+            findings.summary = wording::summary(commits, &judged);
             let drive = evidence
                 .observations
                 .iter()
                 .find_map(|observation| observation.result.facts())
                 .and_then(Facts::plain_drive);
-            findings.answers.extend(one.finding(drive, evidence));
-            let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, one);
+            findings.answers.extend(commits.finding(drive, evidence));
+            let verdict = |judged: &Judged<'_>| wording::verdict(judged, is_asked, commits);
             findings.answers.extend(judged.iter().map(verdict));
-            let limit = |write: &Tally| wording::limit(write.latency_ns_mean(), one.wait.latency_ns_mean());
-            findings.answers.extend(one.write.as_ref().map(limit));
+            let limit =
+                |write: &Tally| wording::limit(write.latency_ns_mean(), commits.wait.latency_ns_mean());
+            findings.answers.extend(commits.write.as_ref().map(limit));
             findings.overview.lead = Lead::Summary;
             // A use without a published figure is news only where it was asked for.
             let listed = judged.iter().filter(|judgement| is_asked || !judgement.margins.is_empty());
@@ -210,28 +211,28 @@ struct Judged<'a> {
 }
 
 impl Commits {
-    fn judge(&self, of: Use) -> Judged<'static> {
-        let (needs, source) = of.needs();
+    fn judge(&self, purpose: Use) -> Judged<'static> {
+        let (needs, source) = purpose.needs();
         let margin = |need: &Need| match need {
             Need::CommitsPerS(least) => self.rate.map(|rate| rate / least),
             Need::FlushP99(most) => self.p99.map(|p99| most.0 as f64 / p99),
             Need::CommitMean(most) => self.rate.map(|rate| rate * most.as_secs_f64()),
         };
         let margins: Vec<(Need, Estimate)> = needs.iter().map(|need| (*need, margin(need))).collect();
-        let is_met = |of: &Estimate| match of.against(1.0) {
+        let is_met = |margin: &Estimate| match margin.against(1.0) {
             Verdict::Above => Some(true),
             Verdict::Below => Some(false),
             // A single pass has no interval.
-            Verdict::OnePass => Some(of.value >= 1.0),
+            Verdict::OnePass => Some(margin.value >= 1.0),
             Verdict::Alike | Verdict::Unclear => None,
         };
-        let each: Vec<Option<bool>> = margins.iter().map(|(_, of)| is_met(of)).collect();
-        let suits = if each.contains(&Some(false)) {
+        let verdicts: Vec<Option<bool>> = margins.iter().map(|(_, margin)| is_met(margin)).collect();
+        let suits = if verdicts.contains(&Some(false)) {
             Some(false)
         } else {
-            (!each.is_empty() && each.iter().all(|of| *of == Some(true))).then_some(true)
+            (!verdicts.is_empty() && verdicts.iter().all(|verdict| *verdict == Some(true))).then_some(true)
         };
-        Judged { of, suits, margins, source }
+        Judged { of: purpose, suits, margins, source }
     }
 
     /// A flush that is over before anything can be durable.

@@ -304,8 +304,8 @@ impl Surface {
     }
 
     fn actions(&self, evidence: &Evidence, span: u64) -> Actions {
-        let (options, usual) = (&self.options, SurfaceOptions::default());
-        let again = SurfaceOptions { retests: usual.retests, ..options.clone() };
+        let (options, defaults) = (&self.options, SurfaceOptions::default());
+        let again = SurfaceOptions { retests: defaults.retests, ..options.clone() };
         let each = if options.whole { options.block } else { options.bytes };
         let points = options.points.saturating_mul(2).clamp(POINTS_TO_DECIDE, POINTS_MAX);
         let points = u64::from(points).min(span / each) as u32;
@@ -313,7 +313,7 @@ impl Surface {
         let largest = span / u64::from(options.points) / options.block * options.block;
         let bytes = BYTES_TO_DECIDE.next_multiple_of(options.block).min(largest);
         let larger_points = SurfaceOptions { bytes, ..options.clone() };
-        let probes = options.probes.saturating_mul(2).clamp(usual.probes, SAMPLES_MAX);
+        let probes = options.probes.saturating_mul(2).clamp(defaults.probes, SAMPLES_MAX);
         let more_accesses = SurfaceOptions { probes, ..options.clone() };
         let rerun = |options: SurfaceOptions| Self::rerun(evidence, options);
         let mut actions = Actions {
@@ -324,10 +324,10 @@ impl Surface {
                 .then(|| wording::larger_points(&rerun(larger_points))),
             more_accesses: wording::more_accesses(&rerun(more_accesses)),
         };
-        if options.points < usual.points && (1..usual.probes).contains(&options.probes) {
+        if options.points < defaults.points && (1..defaults.probes).contains(&options.probes) {
             // Each of the two alone would leave the other question open.
-            let points = u64::from(usual.points).min(span / each) as u32;
-            let again = SurfaceOptions { points, probes: usual.probes, ..options.clone() };
+            let points = u64::from(defaults.points).min(span / each) as u32;
+            let again = SurfaceOptions { points, probes: defaults.probes, ..options.clone() };
             let action = wording::usual_measurement(&rerun(again.clone()), points, again.probes);
             actions.measure_again = wording::measure_again(&rerun(again));
             actions.more_points = (points > options.points).then(|| action.clone());

@@ -84,10 +84,10 @@ impl Listener {
     pub fn accept(&self) -> io::Result<Option<(Stream, String)>> {
         let accepted = match self {
             Self::Unix(listener, _) => listener.accept().map(|(stream, _)| {
-                let of =
+                let description =
                     |credentials: rustix::net::UCred| format!("process {}", credentials.pid.as_raw_nonzero());
-                let peer =
-                    rustix::net::sockopt::socket_peercred(&stream).map_or_else(|_| "a process".into(), of);
+                let peer = rustix::net::sockopt::socket_peercred(&stream)
+                    .map_or_else(|_| "a process".into(), description);
                 (Stream::Unix(stream), peer)
             }),
             Self::Tcp(listener, _) => {
@@ -190,13 +190,13 @@ impl Write for Stream {
 
 /// Percent-encoding of bytes in URIs.
 fn escape(bytes: &[u8]) -> String {
-    let one = |byte: &u8| match byte {
+    let escaped = |byte: &u8| match byte {
         b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
             char::from(*byte).to_string()
         }
         other => format!("%{other:02X}"),
     };
-    bytes.iter().map(one).collect()
+    bytes.iter().map(escaped).collect()
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@ use std::io;
 
 /// `is_last`: of those that are noted of this client.
 pub(crate) fn note(client: &str, what: &str, is_last: bool) -> String {
-    let rest = if is_last { " (further lines suppressed)" } else { "" };
-    format!("{client}: {what}{rest}")
+    let suffix = if is_last { " (further lines suppressed)" } else { "" };
+    format!("{client}: {what}{suffix}")
 }
 
 likenew_core::sentences! {

@@ -25,8 +25,9 @@ const NAMED_MAX: usize = 3;
 pub fn answers(segments: &[Segment]) -> Vec<Answer> {
     let comparisons: Vec<CounterComparison<'_>> =
         segments.iter().filter_map(CounterComparison::from_segment).collect();
-    let missing = answer(&comparisons, MISSING_MIN, |of| of.missing, wording::bytes_missed_device);
-    let extra = answer(&comparisons, EXTRA_MIN, |of| of.extra, wording::device_was_busy);
+    let missing =
+        answer(&comparisons, MISSING_MIN, |comparison| comparison.missing, wording::bytes_missed_device);
+    let extra = answer(&comparisons, EXTRA_MIN, |comparison| comparison.extra, wording::device_was_busy);
     missing.into_iter().chain(extra).collect()
 }
 
@@ -74,25 +75,32 @@ fn answer(
     difference: impl Fn(&CounterComparison<'_>) -> u64,
     answer: impl FnOnce(Share) -> Answer,
 ) -> Option<Answer> {
-    let matters = |of: &&CounterComparison<'_>| is_significant(difference(of), of.bytes_moved, share_min);
+    let matters = |comparison: &&CounterComparison<'_>| {
+        is_significant(difference(comparison), comparison.bytes_moved, share_min)
+    };
     let mut differ: Vec<&CounterComparison<'_>> = comparisons.iter().filter(matters).collect();
     let bytes_moved: u64 = comparisons.iter().map(|comparison| comparison.bytes_moved).sum();
-    let all: u64 = comparisons.iter().map(&difference).sum();
-    if differ.is_empty() && !is_significant(all, bytes_moved, share_min) {
+    let total: u64 = comparisons.iter().map(&difference).sum();
+    if differ.is_empty() && !is_significant(total, bytes_moved, share_min) {
         return None;
     }
     if differ.is_empty() {
         // Many small ones, none of which shows much by itself.
         differ = comparisons.iter().filter(|comparison| difference(comparison) > 0).collect();
     }
-    differ.sort_by_key(|workload| std::cmp::Reverse(difference(workload)));
-    let share = differ.iter().map(|workload| difference(workload)).sum::<u64>() as f64
-        / differ.iter().map(|workload| workload.bytes_moved).sum::<u64>() as f64;
+    differ.sort_by_key(|comparison| std::cmp::Reverse(difference(comparison)));
+    let share = differ.iter().map(|comparison| difference(comparison)).sum::<u64>() as f64
+        / differ.iter().map(|comparison| comparison.bytes_moved).sum::<u64>() as f64;
     let answer = answer(Share(share)).with_evidence(wording::tests_differ(differ.len(), comparisons.len()));
-    let sentence = |of: &CounterComparison<'_>| {
-        wording::counts_of_test(of.name, Size(of.bytes_moved), Size(of.device_bytes))
+    let sentence = |comparison: &CounterComparison<'_>| {
+        wording::counts_of_test(comparison.name, Size(comparison.bytes_moved), Size(comparison.device_bytes))
     };
-    Some(differ.iter().take(NAMED_MAX).fold(answer, |answer, of| answer.with_evidence(sentence(of))))
+    Some(
+        differ
+            .iter()
+            .take(NAMED_MAX)
+            .fold(answer, |answer, comparison| answer.with_evidence(sentence(comparison))),
+    )
 }
 
 #[cfg(test)]
@@ -123,9 +131,9 @@ mod tests {
 
     /// The ids of the answers, none of which is a problem of the drive.
     fn ids(segments: &[Segment]) -> Vec<String> {
-        let found = answers(segments);
-        assert!(found.iter().all(|answer| answer.standing == Standing::Unknown));
-        found.into_iter().map(|answer| answer.id).collect()
+        let answers = answers(segments);
+        assert!(answers.iter().all(|answer| answer.standing == Standing::Unknown));
+        answers.into_iter().map(|answer| answer.id).collect()
     }
 
     #[test]

@@ -50,13 +50,13 @@ pub fn typed<O: Args, const WORDS: usize>(words: [&str; WORDS]) -> O {
     O::from_arg_matches(&matches).expect("a value is what its option takes")
 }
 
-/// The command line of options: those that differ from `usual`, in the order in which they are declared.
-pub fn arguments<O: Options>(options: &O, usual: &O) -> String {
-    let (options, usual) = (table(options), table(usual));
+/// The command line of options: those that differ from `defaults`, in the order in which they are declared.
+pub fn arguments<O: Options>(options: &O, defaults: &O) -> String {
+    let (options, defaults) = (table(options), table(defaults));
     let grammar = O::augment_args(Command::new("likenew"));
     let chosen = grammar.get_arguments().filter_map(|argument| {
         let (name, key) = (argument.get_long()?, argument.get_id().as_str());
-        let value = options.get(key).filter(|value| usual.get(key) != Some(*value))?;
+        let value = options.get(key).filter(|value| defaults.get(key) != Some(*value))?;
         let text = match value {
             toml::Value::Boolean(is_on) if argument.get_action().takes_values() => {
                 if *is_on { "on" } else { "off" }.into()
@@ -237,10 +237,10 @@ pub fn mix_of_reads(percent: &str) -> Result<Mix, String> {
 ///
 /// # Errors
 /// A sentence with the names that there are.
-pub fn by_name<T: Copy>(text: &str, all: &[(&str, T)]) -> Result<T, String> {
-    let known = all.iter().find(|(name, _)| *name == text);
+pub fn by_name<T: Copy>(text: &str, profiles: &[(&str, T)]) -> Result<T, String> {
+    let known = profiles.iter().find(|(name, _)| *name == text);
     known.map(|(_, profile)| *profile).ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = profiles.iter().map(|(name, _)| *name).collect();
         wording::no_such_profile(text, &names)
     })
 }

@@ -24,13 +24,13 @@ impl PrecisionGoal {
 
 /// The mean of some passes, of which there is one, and whether its interval is narrow enough.
 pub fn estimate(passes: &[f64], goal: Option<&Goal>) -> (Estimate, Option<Precision>) {
-    let usual = Estimate::of_passes(passes).expect("there is a pass");
+    let estimate = Estimate::of_passes(passes).expect("there is a pass");
     let reached = goal.map(|goal| precision(passes, goal));
     match reached {
         Some(Precision::Reached(interval) | Precision::Unreachable(interval)) => {
-            (Estimate { interval: Some(interval), ..usual }, reached)
+            (Estimate { interval: Some(interval), ..estimate }, reached)
         }
-        Some(Precision::More) | None => (usual, reached),
+        Some(Precision::More) | None => (estimate, reached),
     }
 }
 

@@ -86,7 +86,10 @@ fn with_measured_costs(
 ) -> Cost {
     let mut groups: Vec<(&Workload, u64)> = Vec::new();
     for workload in workloads {
-        match groups.iter_mut().find(|(one, _)| one.until == workload.until && is_same_kind(one, workload)) {
+        match groups
+            .iter_mut()
+            .find(|(known, _)| known.until == workload.until && is_same_kind(known, workload))
+        {
             Some((_, number)) => *number += 1,
             None => groups.push((workload, 1)),
         }
@@ -117,7 +120,8 @@ fn measured_cost(workload: &Workload, evidence: &Evidence) -> Option<Cost> {
 impl Cost {
     /// With `number` times a `part` replaced by as many of `other`.
     fn replaced(self, part: Self, other: Self, number: u64) -> Self {
-        let replaced = |all: u64, part: u64, other: u64| (all + number * other).saturating_sub(number * part);
+        let replaced =
+            |whole: u64, part: u64, other: u64| (whole + number * other).saturating_sub(number * part);
         Self {
             elapsed: Nanos(replaced(self.elapsed.0, part.elapsed.0, other.elapsed.0)),
             bytes_written: replaced(self.bytes_written, part.bytes_written, other.bytes_written),
@@ -179,13 +183,13 @@ impl ElapsedByKind {
 
     /// Of the same kind of I/O; else of all that write, or of all that only read; else as on the assumed drive.
     fn times_as_long(&self, workload: &Workload) -> f64 {
-        let of = |is_alike: &dyn Fn(&Workload) -> bool| {
+        let ratio = |is_alike: &dyn Fn(&Workload) -> bool| {
             let alike = || self.kinds.iter().filter(|kind| is_alike(&kind.workload));
             let assumed_ns: f64 = alike().map(|kind| kind.assumed_ns).sum();
             (assumed_ns > 0.0).then(|| alike().map(|kind| kind.elapsed_ns).sum::<f64>() / assumed_ns)
         };
-        of(&|other| is_same_kind(other, workload))
-            .or_else(|| of(&|other| other.writes() == workload.writes()))
+        ratio(&|other| is_same_kind(other, workload))
+            .or_else(|| ratio(&|other| other.writes() == workload.writes()))
             .unwrap_or(1.0)
     }
 }

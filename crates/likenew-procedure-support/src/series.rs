@@ -29,7 +29,9 @@ pub fn speed_over_time(segment: &Segment, origin: Nanos) -> Vec<[f64; 2]> {
     let windows = windows(bytes, segment.seconds.width, segment.elapsed().0);
     windows
         .into_iter()
-        .map(|of| [(start + of.to) as f64, of.bytes as f64 * 1e9 / (of.to - of.from) as f64])
+        .map(|window| {
+            [(start + window.to) as f64, window.bytes as f64 * 1e9 / (window.to - window.from) as f64]
+        })
         .collect()
 }
 
@@ -66,13 +68,13 @@ mod tests {
 
     #[test]
     fn a_sliver_at_the_end_is_no_window_of_its_own() {
-        let of = |elapsed| windows([100, 100, 60].into_iter(), 1000, elapsed);
+        let split = |elapsed| windows([100, 100, 60].into_iter(), 1000, elapsed);
         assert_eq!(
-            of(2010),
+            split(2010),
             [Window { from: 0, to: 1000, bytes: 100 }, Window { from: 1000, to: 2010, bytes: 160 }]
         );
-        assert_eq!(of(2600)[2], Window { from: 2000, to: 2600, bytes: 60 });
+        assert_eq!(split(2600)[2], Window { from: 2000, to: 2600, bytes: 60 });
         assert_eq!(windows([60].into_iter(), 1000, 10), [Window { from: 0, to: 10, bytes: 60 }]);
-        assert_eq!(of(2000).last().unwrap().bytes, 160, "what ended with the run belongs to it");
+        assert_eq!(split(2000).last().unwrap().bytes, 160, "what ended with the run belongs to it");
     }
 }

@@ -107,8 +107,8 @@ likenew_core::sentences! {
     /// An answer as the summary.
     pub fn answer_as_summary(answer: &Answer) = "{}: {}.", answer.question, answer.answer;
     /// How many tests differ in this way.
-    pub(crate) fn tests_differ(differ: usize, of: usize) =
-        "The counts differ in {differ} of {}.", count(of as u64, "test");
+    pub(crate) fn tests_differ(differ: usize, tests: usize) =
+        "The counts differ in {differ} of {}.", count(tests as u64, "test");
     /// What a test moved, and what the device counted.
     pub(crate) fn counts_of_test(name: &str, moved: Size, counted: Size) =
         "\"{name}\" moved {moved}; the device counted {counted}.";
@@ -170,8 +170,8 @@ pub(crate) fn wrong_options(procedure: &str, reason: &str) -> String {
         return unknown_name(&format!("option of {procedure}"), typed, &known);
     }
     match reason.strip_prefix("invalid type: ").and_then(|types| types.split_once(", expected ")) {
-        Some((found, expected)) => {
-            format!("{procedure} expects {} here, not {}", toml_type(expected), toml_type(found))
+        Some((actual, expected)) => {
+            format!("{procedure} expects {} here, not {}", toml_type(expected), toml_type(actual))
         }
         None => format!("invalid option of {procedure}: {reason}"),
     }
@@ -260,14 +260,14 @@ pub(crate) fn job_met_medium_error(job: &str, errno: i32) -> Answer {
 const JOB_IO_NOT_RECORDED: &str = "Which I/O of the job failed was not recorded.";
 
 /// Tests that failed, of all that were run, and the error that the first of them met.
-pub(crate) fn not_measured(names: &[&str], hidden: usize, of: usize, error: &str) -> Answer {
+pub(crate) fn not_measured(names: &[&str], hidden: usize, tests: usize, error: &str) -> Answer {
     let failed = names.len() + hidden;
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-    let answer = match (failed == of, hidden) {
-        (true, _) if of > 1 => format!("all {of} tests failed: {error}"),
+    let answer = match (failed == tests, hidden) {
+        (true, _) if tests > 1 => format!("all {tests} tests failed: {error}"),
         (true, _) => format!("{} failed: {error}", names.join(", ")),
         (false, 0) => format!("{} failed: {error}", list(&names)),
-        (false, _) => format!("{} and {hidden} more of {of} tests failed: {error}", names.join(", ")),
+        (false, _) => format!("{} and {hidden} more of {tests} tests failed: {error}", names.join(", ")),
     };
     Answer::unknown("not_measured", "Not measured", answer)
 }
@@ -311,9 +311,10 @@ pub(crate) fn means_are_precise(goal: impl Display, passes_most: usize) -> Answe
 }
 
 /// Some means are not as precise as asked.
-pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, of: usize) -> Answer {
+pub(crate) fn means_are_imprecise(goal: impl Display, wide: usize, means: usize) -> Answer {
     let verb = if wide == 1 { "is" } else { "are" };
-    let answer = format!("{wide} of {} {verb} known less precisely than ±{goal}", count(of as u64, "mean"));
+    let answer =
+        format!("{wide} of {} {verb} known less precisely than ±{goal}", count(means as u64, "mean"));
     Answer::unknown("precision", "Precision", answer)
 }
 
@@ -355,10 +356,10 @@ likenew_core::sentences! {
 }
 
 pub(crate) fn no_such_profile(typed: &str, known: &[&str]) -> String {
-    let all = known.join(", ");
+    let names = known.join(", ");
     match nearest(typed, known.iter().copied()) {
-        Some(near) => format!("unknown profile \"{typed}\"; did you mean \"{near}\"? Known: {all}"),
-        None => format!("unknown profile \"{typed}\". Known: {all}"),
+        Some(near) => format!("unknown profile \"{typed}\"; did you mean \"{near}\"? Known: {names}"),
+        None => format!("unknown profile \"{typed}\". Known: {names}"),
     }
 }
 

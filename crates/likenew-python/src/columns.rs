@@ -182,7 +182,7 @@ pub(crate) fn words<'a>(values: impl Iterator<Item = &'a str>) -> ArrayRef {
 fn column(rows: &[Row], name: &str) -> ArrayRef {
     let values: Vec<Option<&Value>> =
         rows.iter().map(|row| row.get(name).filter(|value| !value.is_null())).collect();
-    let are_all = |is: fn(&Value) -> bool| values.iter().flatten().all(|value| is(value));
+    let are_all = |is_kind: fn(&Value) -> bool| values.iter().flatten().all(|value| is_kind(value));
     if values.iter().all(Option::is_none) {
         Arc::new(NullArray::new(rows.len()))
     } else if are_all(Value::is_i64) {

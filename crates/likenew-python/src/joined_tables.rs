@@ -40,17 +40,18 @@ impl JoinedTables {
     #[pyo3(signature = (key, run, names=None))]
     #[expect(clippy::needless_pass_by_value, reason = "Python's values arrive as values")]
     fn add(&mut self, key: Key, run: &Run, names: Option<Vec<String>>) {
-        let is_wanted = |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|one| one == name));
+        let is_wanted =
+            |name: &str| names.as_ref().is_none_or(|names| names.iter().any(|wanted| wanted == name));
         for (name, rows) in run.findings_tables().filter(|(name, _)| is_wanted(name)) {
-            let (keys, all) = self.findings.entry(name.to_owned()).or_default();
+            let (keys, joined) = self.findings.entry(name.to_owned()).or_default();
             keys.extend(std::iter::repeat_n(key.clone(), rows.len()));
-            all.extend_from_slice(rows);
+            joined.extend_from_slice(rows);
         }
         if is_wanted(SEGMENTS) {
             let table = run.segments();
-            let (keys, all) = &mut self.segments;
+            let (keys, batches) = &mut self.segments;
             keys.extend(std::iter::repeat_n(key, table.batch().num_rows()));
-            all.push(table.batch().clone());
+            batches.push(table.batch().clone());
         }
     }
 

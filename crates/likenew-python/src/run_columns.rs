@@ -30,18 +30,18 @@ pub(crate) fn segments(segments: &[Segment]) -> Table {
         .zip(segments)
         .flat_map(|(index, segment)| segment.tallies.iter().map(move |tally| (index, segment, tally)))
         .collect();
-    let per_second = |of: fn(&Tally) -> u64| {
+    let per_second = |count: fn(&Tally) -> u64| {
         numbers(rows.iter().map(|(_, segment, tally)| {
             let seconds = segment.elapsed().as_secs_f64();
-            (seconds > 0.0).then(|| of(tally) as f64 / seconds)
+            (seconds > 0.0).then(|| count(tally) as f64 / seconds)
         }))
     };
     let latency = |quantile: f64| whole(rows.iter().map(|(.., tally)| tally.latency.quantile(quantile).0));
     let means = rows
         .iter()
         .map(|(.., tally)| (tally.ios > 0).then(|| tally.latency_ns_sum as f64 / tally.ios as f64));
-    let counters = |of: fn(&likenew_core::counters::FlashCounters) -> u64| -> ArrayRef {
-        let values = rows.iter().map(|(_, segment, _)| segment.accounting.as_ref().map(of));
+    let counters = |counter: fn(&likenew_core::counters::FlashCounters) -> u64| -> ArrayRef {
+        let values = rows.iter().map(|(_, segment, _)| segment.accounting.as_ref().map(counter));
         Arc::new(values.collect::<UInt64Array>())
     };
     Table::new(vec![
@@ -118,7 +118,7 @@ pub(crate) fn windows(segments: &[Segment], axis: WindowAxis) -> Table {
 /// One row for each I/O, in the columns of a run's file of samples: `outcome` is the number of bytes moved, or the negated
 /// error number.
 pub(crate) fn samples(samples: &[(u32, Sample)]) -> Table {
-    let times = |of: fn(&Sample) -> Nanos| whole(samples.iter().map(|(_, sample)| of(sample).0));
+    let times = |time: fn(&Sample) -> Nanos| whole(samples.iter().map(|(_, sample)| time(sample).0));
     let outcomes = samples.iter().map(|(_, sample)| sample.signed_outcome());
     Table::new(vec![
         ("segment", small(samples.iter().map(|(segment, _)| *segment))),
@@ -138,11 +138,11 @@ pub(crate) fn samples(samples: &[(u32, Sample)]) -> Table {
 /// # Errors
 /// A file of them cannot be read.
 pub(crate) fn kept_samples(folder: &Path) -> Result<Vec<(u32, Sample)>, ArchiveError> {
-    let mut all = Vec::new();
+    let mut samples = Vec::new();
     for file in likenew_archive::sample_files(folder) {
         for row in SampleReader::open(&file)? {
-            all.push(row?);
+            samples.push(row?);
         }
     }
-    Ok(all)
+    Ok(samples)
 }

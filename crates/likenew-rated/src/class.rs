@@ -189,13 +189,13 @@ impl Usual {
 
     /// What four of five models reach.
     pub fn range(&self) -> (f64, f64) {
-        let of = |share| quantile_of_sorted(&self.values, share).unwrap_or(f64::NAN);
-        (of(USUAL.0), of(USUAL.1))
+        let quantile = |share| quantile_of_sorted(&self.values, share).unwrap_or(f64::NAN);
+        (quantile(USUAL.0), quantile(USUAL.1))
     }
 
     /// Share of the models that are faster than a value.
     pub fn share_faster(&self, value: f64) -> f64 {
-        let slower = self.values.partition_point(|of| *of <= value);
+        let slower = self.values.partition_point(|known| *known <= value);
         1.0 - slower as f64 / self.values.len() as f64
     }
 }
@@ -238,9 +238,13 @@ pub fn usual(class: Class, capacity_bytes: Option<u64>, figure: Figure) -> Optio
 /// Rated speeds of a class in bytes a second, times a share.
 fn rated(class: Class, capacity_bytes: Option<u64>, figure: Figure, share: f64) -> Vec<f64> {
     let known = || {
-        all().filter(|of| Class::of_product(of.product) == Some(class)).filter_map(|of| {
-            let mb = if figure == Figure::Read { of.drive.read } else { of.drive.write.or(disk_write(&of)) };
-            Some((of.drive.gb, mb? * 1e6 * share))
+        all().filter(|rated| Class::of_product(rated.product) == Some(class)).filter_map(|rated| {
+            let mb = if figure == Figure::Read {
+                rated.drive.read
+            } else {
+                rated.drive.write.or(disk_write(&rated))
+            };
+            Some((rated.drive.gb, mb? * 1e6 * share))
         })
     };
     let is_near = |gb: Option<f64>| {
@@ -263,14 +267,14 @@ fn reached(class: Class, figure: Figure) -> (f64, f64) {
         Figure::Read => Some(review.read? / review.rated_read?),
         _ => Some(review.write? / review.rated_write?),
     };
-    let of = |reviews: Vec<&Review>| {
+    let middle_and_least = |reviews: Vec<&Review>| {
         let shares: Vec<f64> = reviews.into_iter().filter_map(share).collect();
         let least = shares.iter().copied().fold(f64::INFINITY, f64::min);
         (shares.len() >= MODELS_LEAST).then(|| (median(&shares).unwrap_or(1.0).min(1.0), least.min(1.0)))
     };
     let reviews = &book().reviews;
     let own = reviews.iter().filter(|review| Class::of_review(review) == Some(class)).collect();
-    of(own).or_else(|| of(reviews.iter().collect())).unwrap_or((1.0, 1.0))
+    middle_and_least(own).or_else(|| middle_and_least(reviews.iter().collect())).unwrap_or((1.0, 1.0))
 }
 
 /// What reviews measured of a class with small I/Os, a second.

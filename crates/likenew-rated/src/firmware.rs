@@ -18,11 +18,11 @@ struct Line {
 fn lines() -> &'static [Line] {
     static LINES: OnceLock<Vec<Line>> = OnceLock::new();
     LINES.get_or_init(|| {
-        let of = |pattern: &str| WildMatch::new(&plain(pattern));
+        let matcher = |pattern: &str| WildMatch::new(&plain(pattern));
         let line = |fault: &'static FirmwareFault| Line {
             fault,
-            models: fault.models().map(of).collect(),
-            versions: fault.versions().map(of).collect(),
+            models: fault.models().map(matcher).collect(),
+            versions: fault.versions().map(matcher).collect(),
         };
         crate::book().faults.iter().map(line).collect()
     })
@@ -37,9 +37,9 @@ pub fn firmware_faults(model: &str, firmware: Option<&str>) -> Vec<&'static Firm
         line.models.iter().any(|pattern| pattern.matches(&model))
             && line.versions.iter().any(|pattern| pattern.matches(&version))
     };
-    let mut found: Vec<_> = lines().iter().filter(is_it).map(|line| line.fault).collect();
-    found.sort_by_key(|fault| fault.linux_avoids);
-    found
+    let mut faults: Vec<_> = lines().iter().filter(is_it).map(|line| line.fault).collect();
+    faults.sort_by_key(|fault| fault.linux_avoids);
+    faults
 }
 
 /// The known faults of the drive behind these facts; none of a hypervisor's or a cloud's.

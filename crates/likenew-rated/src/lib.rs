@@ -111,8 +111,8 @@ fn only<T>(mut items: impl Iterator<Item = T>) -> Option<Result<T, ()>> {
 fn by_inquiry(model: &str, capacity_bytes: u64) -> Option<Rated> {
     let first = book::plain(model);
     let begins = |line: &&Line| line.patterns.iter().any(|(pattern, _)| pattern.starts_with(&first));
-    let found = lines().iter().filter(begins).map(|line| line.rated);
-    only(found.filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(Some(capacity_bytes))))?.ok()
+    let candidates = lines().iter().filter(begins).map(|line| line.rated);
+    only(candidates.filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(Some(capacity_bytes))))?.ok()
 }
 
 /// The rated drive behind these facts; none of a hypervisor's or a cloud's.

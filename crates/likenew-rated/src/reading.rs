@@ -49,12 +49,12 @@ pub(crate) fn read(files: &[(String, String)]) -> Result<Book, Vec<String>> {
         }
         let sources = part.volumes.iter().map(|volume| (&volume.name, &volume.source));
         let sources = sources.chain(part.reviews.iter().map(|review| (&review.product, &review.source)));
-        for (of, _) in sources.filter(|(_, source)| !is_address(source)) {
-            wrong.push(format!("{name}:{}: {of} has no source", line_of(&format!("{of:?}"))));
+        for (item, _) in sources.filter(|(_, source)| !is_address(source)) {
+            wrong.push(format!("{name}:{}: {item} has no source", line_of(&format!("{item:?}"))));
         }
-        let (faults, found) = firmware_faults(name, text, &part.faults);
+        let (faults, problems) = firmware_faults(name, text, &part.faults);
         fault_places.extend(faults);
-        wrong.extend(found);
+        wrong.extend(problems);
         book.products.extend(part.products);
         book.volumes.extend(part.volumes);
         book.reviews.extend(part.reviews);
@@ -114,7 +114,7 @@ fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
         .flat_map(|(line, drive)| drive.patterns().map(move |pattern| (line, plain(pattern))))
         .map(|(line, pattern)| (line, pattern.clone(), WildMatch::new(&pattern)))
         .collect();
-    let mut found = Vec::new();
+    let mut wrong = Vec::new();
     for (line, pattern, _) in &patterns {
         let examples = examples(pattern);
         for (other, theirs, means) in &patterns {
@@ -125,11 +125,11 @@ fn twins(book: &Book, places: &[(String, usize)]) -> Vec<String> {
             };
             if line != other && is_as_large && examples.iter().any(|example| means.matches(example)) {
                 let ((file, at), (their_file, their_at)) = (&places[*line], &places[*other]);
-                found.push(format!("{file}:{at}: {pattern:?} is also {theirs:?} of {their_file}:{their_at}"));
+                wrong.push(format!("{file}:{at}: {pattern:?} is also {theirs:?} of {their_file}:{their_at}"));
             }
         }
     }
-    found
+    wrong
 }
 
 /// What a pattern means, with nothing and with something in the place of its `*`.
@@ -145,14 +145,14 @@ fn firmware_faults(name: &str, text: &str, faults: &[FirmwareFault]) -> (Vec<(St
         .map(|fault| {
             let keys = [format!("models = {:?}", fault.models), format!("firmware = {:?}", fault.firmware)];
             let is_it = |line: &str| keys.iter().all(|key| line.contains(key));
-            let found = text.lines().position(is_it).map(|line| line + 1);
-            if found.is_none() {
+            let line = text.lines().position(is_it).map(|line| line + 1);
+            if line.is_none() {
                 wrong.push(format!(
                     "{name}:1: {} is not written on one line as the others are",
                     fault.product
                 ));
             }
-            (name.to_owned(), found.unwrap_or(1))
+            (name.to_owned(), line.unwrap_or(1))
         })
         .collect();
     for (fault, (_, line)) in faults.iter().zip(&places) {
@@ -192,19 +192,19 @@ fn wrong_with(fault: &FirmwareFault) -> impl Iterator<Item = String> {
 
 /// Faults of one model and one version, of which there may be one that its owner meets and one that Linux avoids.
 fn twin_faults(faults: &[FirmwareFault], places: &[(String, usize)]) -> Vec<String> {
-    let mut found = Vec::new();
-    for (index, (one, (file, line))) in faults.iter().zip(places).enumerate() {
+    let mut wrong = Vec::new();
+    for (index, (fault, (file, line))) in faults.iter().zip(places).enumerate() {
         for (other, (their_file, their_line)) in faults.iter().zip(places).take(index) {
-            let is_same = one.linux_avoids == other.linux_avoids
-                && overlap(&one.models().collect::<Vec<_>>(), &other.models().collect::<Vec<_>>())
-                && overlap(&one.versions().collect::<Vec<_>>(), &other.versions().collect::<Vec<_>>());
+            let is_same = fault.linux_avoids == other.linux_avoids
+                && overlap(&fault.models().collect::<Vec<_>>(), &other.models().collect::<Vec<_>>())
+                && overlap(&fault.versions().collect::<Vec<_>>(), &other.versions().collect::<Vec<_>>());
             if is_same {
-                let (mine, theirs) = (&one.product, &other.product);
-                found.push(format!("{file}:{line}: {mine} is also {theirs} of {their_file}:{their_line}"));
+                let (mine, theirs) = (&fault.product, &other.product);
+                wrong.push(format!("{file}:{line}: {mine} is also {theirs} of {their_file}:{their_line}"));
             }
         }
     }
-    found
+    wrong
 }
 
 /// Whether two lists of patterns mean the same somewhere.

@@ -38,13 +38,13 @@ impl Counted {
             format!("{}GB", self.gb)
         };
         let (maker, model) = (self.maker, self.model.trim_end_matches("..."));
-        let mut all = vec![model.to_owned(), format!("{maker} {model}"), format!("{model} {maker}")];
-        all.extend([
+        let mut names = vec![model.to_owned(), format!("{maker} {model}"), format!("{model} {maker}")];
+        names.extend([
             format!("{maker} {model} {size}"),
             format!("{model} {size}"),
             format!("{maker} {model}{size}"),
         ]);
-        all
+        names
     }
 
     /// Known by the first characters where the census has no more.
@@ -93,9 +93,9 @@ fn coverage() -> BTreeMap<&'static str, (f64, f64)> {
             sum[2] += counted.drives * u64::from(class.is_some());
         }
     }
-    let share = |of: u64, all: u64| of as f64 / all as f64;
+    let share = |part: u64, whole: u64| part as f64 / whole as f64;
     sums.into_iter()
-        .map(|(kind, [all, figures, class])| (kind, (share(figures, all), share(class, all))))
+        .map(|(kind, [drives, figures, class])| (kind, (share(figures, drives), share(class, drives))))
         .collect()
 }
 
@@ -106,7 +106,9 @@ fn most_drives_that_people_have_are_known() {
     let (figures, class) = coverage["all"];
     assert!(figures >= FIGURES && class >= CLASSES, "{coverage:.3?}");
     let mut missing: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for counted in census().iter().filter(|of| of.rated().is_none_or(|rated| rated.drive.read.is_none())) {
+    for counted in
+        census().iter().filter(|counted| counted.rated().is_none_or(|rated| rated.drive.read.is_none()))
+    {
         let family = counted.model.split('-').next().unwrap_or_default();
         *missing.entry((counted.maker, family)).or_default() += counted.drives;
     }
@@ -122,10 +124,10 @@ fn no_model_of_the_census_is_taken_for_two_drives() {
     for counted in census() {
         for model in counted.reported() {
             let bytes = Some((counted.gb * 1e9) as u64);
-            let found = named(&model)
+            let candidates = named(&model)
                 .into_iter()
                 .filter(|rated| rated.drive.gb.is_some() && rated.is_as_large(bytes));
-            let names: Vec<&str> = found.map(|rated| rated.drive.models.as_str()).collect();
+            let names: Vec<&str> = candidates.map(|rated| rated.drive.models.as_str()).collect();
             assert!(names.len() <= 1, "{model}: {names:?}");
         }
     }
@@ -164,15 +166,16 @@ fn what_is_wrong_is_refused_by_file_and_line() {
         (product("") + &product("").replace("Some", "Other"), "some.toml:9: \"Other\" comes before \"Some\""),
     ];
     for (text, expected) in cases {
-        let found = faulty(&text);
-        assert!(found.iter().any(|line| line.contains(expected)), "{text}\n{found:#?}\n{expected}");
+        let problems = faulty(&text);
+        assert!(problems.iter().any(|line| line.contains(expected)), "{text}\n{problems:#?}\n{expected}");
     }
 }
 
 #[test]
 fn a_drive_is_found_by_what_the_system_reports() {
-    let name =
-        |model: &str, bytes: u64| by_reported_model(model, Some(bytes)).map(|of| of.product.name.as_str());
+    let name = |model: &str, bytes: u64| {
+        by_reported_model(model, Some(bytes)).map(|rated| rated.product.name.as_str())
+    };
     assert_eq!(name("Samsung SSD 970 EVO Plus 1TB", 1_000_204_886_016), Some("Samsung 970 EVO Plus"));
     assert_eq!(
         name("samsung_ssd_970_evo_plus_1tb", 1_000_204_886_016),
@@ -241,17 +244,17 @@ fn what_is_usual_has_many_models_behind_it() {
 
 #[test]
 fn a_volume_is_limited_by_its_size() {
-    let of = |model: &str, gib: u64, name: &str| {
+    let volume = |model: &str, gib: u64, name: &str| {
         volumes(model, gib << 30).into_iter().find(|volume| volume.name == name).unwrap()
     };
-    let gp2 = of("Amazon Elastic Block Store", 100, "Amazon EBS gp2");
+    let gp2 = volume("Amazon Elastic Block Store", 100, "Amazon EBS gp2");
     assert_eq!((gp2.iops, gp2.burst_iops, gp2.kind), (Some(300.0), Some(3000.0), LimitKind::OfSize));
-    assert_eq!(of("Amazon Elastic Block Store", 8, "Amazon EBS gp2").iops, Some(100.0));
-    let large = of("Amazon Elastic Block Store", 8000, "Amazon EBS gp2");
+    assert_eq!(volume("Amazon Elastic Block Store", 8, "Amazon EBS gp2").iops, Some(100.0));
+    let large = volume("Amazon Elastic Block Store", 8000, "Amazon EBS gp2");
     assert_eq!((large.iops, large.burst_iops), (Some(16000.0), None), "what it may always do is no burst");
-    let gp3 = of("Amazon Elastic Block Store", 100, "Amazon EBS gp3");
+    let gp3 = volume("Amazon Elastic Block Store", 100, "Amazon EBS gp3");
     assert_eq!((gp3.iops, gp3.kind), (Some(3000.0), LimitKind::Least));
-    let io1 = of("Amazon Elastic Block Store", 100, "Amazon EBS io1");
+    let io1 = volume("Amazon Elastic Block Store", 100, "Amazon EBS io1");
     assert_eq!(
         (io1.iops, io1.kind),
         (Some(5000.0), LimitKind::Most),

@@ -55,7 +55,7 @@ fn limits(volume: &'static Volume, gib: f64) -> Limits {
         };
         Some(value.max(least.unwrap_or(0.0)).min(most.unwrap_or(f64::INFINITY)))
     };
-    let of_tier = |of: fn(&book::Tier) -> Option<f64>| tier.and_then(of);
+    let of_tier = |figure: fn(&book::Tier) -> Option<f64>| tier.and_then(figure);
     let iops = of_tier(|tier| tier.iops)
         .or_else(|| by_size(volume.iops_base, volume.iops_per_gib, volume.iops_min, volume.iops_max));
     let mb = of_tier(|tier| tier.mb)

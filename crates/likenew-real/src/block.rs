@@ -80,9 +80,9 @@ impl BlockDevice {
     /// All other disks of the machine.
     pub(crate) fn other_disks(&self) -> Vec<Self> {
         let Some(sys) = self.sys() else { return Vec::new() };
-        let all = fs::read_dir(sys.join("class/block")).into_iter().flatten().flatten();
-        let all = all.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? }));
-        all.filter(|device| !device.is_partition() && device.folder != self.folder).collect()
+        let entries = fs::read_dir(sys.join("class/block")).into_iter().flatten().flatten();
+        let devices = entries.filter_map(|entry| Some(Self { folder: fs::canonicalize(entry.path()).ok()? }));
+        devices.filter(|device| !device.is_partition() && device.folder != self.folder).collect()
     }
 
     /// What udev keeps of it for everyone to read: `ID_MODEL_ENC`, `ID_SERIAL_SHORT` … (udev's ata_id and usb_id).

@@ -134,12 +134,12 @@ impl Identity {
     /// The system does not say.
     pub(super) fn from_fd(fd: impl AsFd) -> Result<Self, TargetError> {
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        let found = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error(action::LOOK_AT_OPENED))?;
-        let born = StatxFlags::from_bits_retain(found.stx_mask).contains(StatxFlags::BTIME);
-        let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { found.stx_btime } else { found.stx_ctime };
-        Ok(match FileType::from_raw_mode(found.stx_mode.into()) {
+        let stat = statx(fd, "", AtFlags::EMPTY_PATH, wanted).map_err(io_error(action::LOOK_AT_OPENED))?;
+        let born = StatxFlags::from_bits_retain(stat.stx_mask).contains(StatxFlags::BTIME);
+        let StatxTimestamp { tv_sec, tv_nsec, .. } = if born { stat.stx_btime } else { stat.stx_ctime };
+        Ok(match FileType::from_raw_mode(stat.stx_mode.into()) {
             FileType::BlockDevice => {
-                let number = DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor };
+                let number = DeviceNumber { major: stat.stx_rdev_major, minor: stat.stx_rdev_minor };
                 let device = BlockDevice::by_number(number);
                 let sequence =
                     device.as_ref().and_then(|device| device.disk().attribute("diskseq")?.parse().ok());
@@ -147,8 +147,8 @@ impl Identity {
                 Self::Device { number, sequence, range }
             }
             FileType::RegularFile => Self::File {
-                device: makedev(found.stx_dev_major, found.stx_dev_minor),
-                inode: found.stx_ino,
+                device: makedev(stat.stx_dev_major, stat.stx_dev_minor),
+                inode: stat.stx_ino,
                 birth_time: (tv_sec, tv_nsec),
             },
             _ => Self::Other,
@@ -223,7 +223,7 @@ impl Loss {
         let unnamed: Vec<&str> = carries
             .iter()
             .map(String::as_str)
-            .filter(|found| !agreement.destroy.iter().any(|typed| contents::is_called(found, typed)))
+            .filter(|name| !agreement.destroy.iter().any(|typed| contents::is_called(name, typed)))
             .collect();
         if unnamed.is_empty() {
             return Ok(());
@@ -246,8 +246,8 @@ fn holder_of(path: &Path) -> String {
         return wording::HELD.to_owned();
     };
     // Its use may have begun after the first check.
-    let found = Target::device(&device).and_then(|target| use_of(&target));
-    found.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
+    let holder = Target::device(&device).and_then(|target| use_of(&target));
+    holder.unwrap_or_else(|| wording::HOLDER_UNKNOWN.to_owned())
 }
 
 fn open_file(path: &Path) -> Result<OwnedFd, TargetError> {

@@ -169,7 +169,7 @@ impl Locks {
             }
             // The file of a drive disappears when it is unplugged, and the next drive of that name has
             // another.
-            let number = |found: fs::Metadata| (found.dev(), found.ino());
+            let number = |metadata: fs::Metadata| (metadata.dev(), metadata.ino());
             if file.metadata().map(number).ok() == fs::metadata(&at).map(number).ok() {
                 return Ok(Ok(file));
             }
@@ -222,7 +222,7 @@ pub(crate) fn process_of(file: &File, text: &str) -> Option<u32> {
     text.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words[..] {
-            [_, "FLOCK", _, _, process, of, ..] if of == number => process.parse().ok(),
+            [_, "FLOCK", _, _, process, locked, ..] if locked == number => process.parse().ok(),
             _ => None,
         }
     })
@@ -341,7 +341,9 @@ impl FileSystem {
         let Self { number: DeviceNumber { major, minor }, kind, points } = self;
         let is_it = |point: &PathBuf| {
             let opened = File::open(point).and_then(|opened| opened.metadata());
-            opened.is_ok_and(|found| found.is_dir() && DeviceNumber::from_raw(found.dev()) == self.number)
+            opened.is_ok_and(|metadata| {
+                metadata.is_dir() && DeviceNumber::from_raw(metadata.dev()) == self.number
+            })
         };
         let at = points.into_iter().find(is_it).map_or_else(|| fs::canonicalize(path), Ok)?;
         let drive = wording::file_system_drive(major, minor, &clean(&kind));
@@ -405,11 +407,11 @@ pub fn check_disjoint(kept: &Path, device: &Path) -> Result<(), TargetError> {
     let Some(ground) = DeviceNumber::at(device).and_then(BlockDevice::by_number) else {
         return refuse(wording::DEVICE_NOT_IN_SYS.to_owned());
     };
-    let Some(one) = mount.block_device().filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
+    let Some(mounted) = mount.block_device().filter(|_| !ON_SEVERAL_DEVICES.contains(&kind)) else {
         return refuse(wording::drives_unknown(kind));
     };
     let mut stands_on = HashSet::new();
-    for member in btrfs_devices(Path::new("/sys"), one) {
+    for member in btrfs_devices(Path::new("/sys"), mounted) {
         if !add_with_lower_devices(&member, &mut stands_on) {
             return refuse(wording::LOOP_BACKING_UNKNOWN.to_owned());
         }
@@ -471,12 +473,12 @@ mod tests {
         fs::create_dir(&controller).unwrap();
         fs::write(controller.join("serial"), "A 1\n").unwrap();
         symlink(root.path().join("nvme"), controller.join("subsystem")).unwrap();
-        let of = |name: &str, number: &str| {
+        let make_namespace = |name: &str, number: &str| {
             let device = disk(root.path(), name, &[("dev", number)]);
             symlink(&controller, device.folder().join("device")).unwrap();
             device
         };
-        let (first, second) = (of("nvme0n1", "259:0"), of("nvme0n2", "259:1"));
+        let (first, second) = (make_namespace("nvme0n1", "259:0"), make_namespace("nvme0n2", "259:1"));
         for device in [&first, &second] {
             assert_eq!(keys(&[device]), [fs::canonicalize(controller.join("serial")).unwrap()]);
         }
@@ -485,11 +487,13 @@ mod tests {
     #[test]
     fn a_disk_by_two_paths_has_one_lock() {
         let root = tempfile::tempdir().unwrap();
-        let of = |name: &str, wwid: &str, size: &str| {
+        let make_disk = |name: &str, wwid: &str, size: &str| {
             disk(root.path(), name, &[("dev", "8:0\n"), ("size", size), ("device/wwid", wwid)])
         };
-        let (sda, sdb) = (of("sda", "naa.5000c500a1b2c3d4", "8"), of("sdb", "naa.5000c500a1b2c3d4", "8"));
-        let (other, size) = (of("sdc", "naa.5000c500a1b2c3d5", "8"), of("sdd", "naa.5000c500a1b2c3d4", "16"));
+        let (sda, sdb) =
+            (make_disk("sda", "naa.5000c500a1b2c3d4", "8"), make_disk("sdb", "naa.5000c500a1b2c3d4", "8"));
+        let (other, size) =
+            (make_disk("sdc", "naa.5000c500a1b2c3d5", "8"), make_disk("sdd", "naa.5000c500a1b2c3d4", "16"));
         let both = [&sda, &sdb].map(|disk| disk.folder().join("dev"));
         assert_eq!(keys(&[&sda, &sdb, &other, &size]), both);
         assert_eq!(keys(&[&sdb, &sda, &other, &size]), both);
@@ -519,11 +523,11 @@ mod tests {
         for name in ["sda", "sdb"] {
             symlink(sys.join(name), sys.join("fs/btrfs/1-2-3/devices").join(name)).unwrap();
         }
-        let of = |name: &str| {
+        let members_of = |name: &str| {
             let devices = btrfs_devices(&sys, BlockDevice::at(sys.join(name)));
             devices.iter().map(BlockDevice::name).collect::<Vec<_>>()
         };
-        assert_eq!(of("sdb"), ["sda", "sdb"]);
-        assert_eq!(of("sdc"), ["sdc"]);
+        assert_eq!(members_of("sdb"), ["sda", "sdb"]);
+        assert_eq!(members_of("sdc"), ["sdc"]);
     }
 }

@@ -100,12 +100,12 @@ impl CounterSource {
         Some(counters.bytes_read.saturating_add(counters.bytes_written))
     }
 
-    /// What was counted until now, of all of them together. Nothing where one of them is gone or does not count.
+    /// What all of them together have counted so far; nothing where one of them is gone or does not count.
     pub(crate) fn read(&self) -> Option<Counters> {
         let counters: Option<Vec<Counters>> = self.devices.iter().map(|device| read_one(device)).collect();
-        let all = counters?.into_iter().reduce(|sum, one| sum.plus(&one))?;
+        let total = counters?.into_iter().reduce(|sum, next| sum.plus(&next))?;
         let disk = self.disk.as_deref().and_then(read_one).map(|counted| counted.disk_counters());
-        Some(Counters { kernel: kernel_time(), disk, ..all })
+        Some(Counters { kernel: kernel_time(), disk, ..total })
     }
 }
 

@@ -300,7 +300,7 @@ mod tests {
         let mut drive = folder::open(place.path(), layout, Some(0), Engine::Posix).unwrap();
         drive.wall = || wall_seconds() + 40 * 86_400;
         let result = drive.probe(&Probe::OldFiles).unwrap();
-        assert!(matches!(&result, ProbeResult::OldFiles(found) if found.files == 1), "{result:?}");
+        assert!(matches!(&result, ProbeResult::OldFiles(old_files) if old_files.files == 1), "{result:?}");
         // Searching keeps none of them open; measuring does; afterward each can be rewritten, and measured
         // again.
         for _ in 0..2 {

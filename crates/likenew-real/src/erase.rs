@@ -66,8 +66,10 @@ fn feasibility(facts: &Facts, fd: impl AsFd) -> Feasibility {
     for drive in &facts.drives {
         let security = AtaSecurity::read(&drive.name);
         for action in ActionKind::ALL {
-            let found = for_drive(drive, Environment { power, security }, action);
-            feasibility.objections.extend(found.iter().filter_map(|found| objection(found, action)));
+            let preconditions = for_drive(drive, Environment { power, security }, action);
+            feasibility
+                .objections
+                .extend(preconditions.iter().filter_map(|precondition| objection(precondition, action)));
         }
         // A user who names a folder wants to keep its files.
         if is_device {
@@ -246,8 +248,8 @@ mod tests {
             name: "temperature",
             standing: Standing::Refuses { reason: "it is hot".into(), remedy: "let it cool down".into() },
         };
-        let found = objection(&hot, ActionKind::Refresh).unwrap();
-        assert!(found.forbids && found.reason == "it is hot; let it cool down");
+        let heat_objection = objection(&hot, ActionKind::Refresh).unwrap();
+        assert!(heat_objection.forbids && heat_objection.reason == "it is hot; let it cool down");
         let unknown = Precondition {
             name: "health",
             standing: Standing::Unknown { reason: "its health is unknown".into(), help: "ask".into() },

@@ -207,15 +207,15 @@ impl Collector<'_> {
 
     /// The devices below a file system: those that btrfs lists, or the one that is mounted.
     fn devices_of(&self, mount: &Mount) -> Vec<BlockDevice> {
-        let one = self
+        let mounted = self
             .roots
             .by_number(mount.device)
             .or_else(|| self.roots.device_at(&mount.source.to_string_lossy()));
-        let Some(one) = one else { return Vec::new() };
+        let Some(mounted) = mounted else { return Vec::new() };
         if mount.kind != "btrfs" {
-            return vec![one];
+            return vec![mounted];
         }
-        let all = self.roots.names("/sys/fs/btrfs").into_iter().map(|id| {
+        let pools = self.roots.names("/sys/fs/btrfs").into_iter().map(|id| {
             let folder = format!("/sys/fs/btrfs/{id}/devices");
             self.roots
                 .names(&folder)
@@ -223,8 +223,9 @@ impl Collector<'_> {
                 .filter_map(|name| self.roots.device(&name))
                 .collect::<Vec<_>>()
         });
-        let mut lists = all.filter(|devices| devices.iter().any(|device| device.folder() == one.folder()));
-        lists.next().unwrap_or_else(|| vec![one])
+        let mut lists =
+            pools.filter(|devices| devices.iter().any(|device| device.folder() == mounted.folder()));
+        lists.next().unwrap_or_else(|| vec![mounted])
     }
 }
 
@@ -238,10 +239,10 @@ fn drive(
     let mut drive = Drive { name: subject.name(), kind: subject.kind, ..Drive::default() };
     let reading = kernel_log::reading(subject);
     kernel_log::io_counts(&reading, &mut drive.counts);
-    let moved = |of: fn(&Stat) -> u64| {
+    let moved = |bytes_of: fn(&Stat) -> u64| {
         kernel_log::rate(
-            &before.clone().map(|stat| of(&stat)),
-            &reading.clone().map(|stat| of(&stat)),
+            &before.clone().map(|stat| bytes_of(&stat)),
+            &reading.clone().map(|stat| bytes_of(&stat)),
             seconds,
         )
     };
@@ -276,7 +277,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
     if let unknown @ Fact::Unknown { .. } = &subject.smartctl_device {
         drive.smartctl = Some(SmartctlFacts { device_type: unknown.clone(), ..SmartctlFacts::default() });
     }
-    let mut asked = None;
+    let mut smartctl = None;
     match subject.kind {
         DriveKind::Nvme => {
             drive.health = drive_answers::nvme_health(subject);
@@ -297,7 +298,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
                 let message = Smartctl::query(subject);
                 drive.health.failing = message.health().failing;
                 message.complete(drive, message.serial(subject));
-                asked = Some(message);
+                smartctl = Some(message);
             }
         },
         DriveKind::Card => {
@@ -311,7 +312,7 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
             let serial = message.serial(subject);
             message.complete(drive, serial.clone());
             message.identify(drive, serial);
-            asked = Some(message);
+            smartctl = Some(message);
         }
         DriveKind::Virtual => {
             let reason = wording::VIRTUAL_MEDIUM;
@@ -329,12 +330,12 @@ fn state(subject: &Subject<'_>, drive: &mut Drive) {
         && (drive.health.used_percent.value().is_none()
             || drive.counts.lifetime_bytes_written.value().is_none());
     let is_told = subject.smartctl_device.value().is_some();
-    if asked.is_none() && (is_told || (is_refused || lacks_wear) && subject.queries.is_root()) {
+    if smartctl.is_none() && (is_told || (is_refused || lacks_wear) && subject.queries.is_root()) {
         let message = Smartctl::query(subject);
         message.complete(drive, message.serial(subject));
-        asked = Some(message);
+        smartctl = Some(message);
     }
-    if let Some(message) = asked {
+    if let Some(message) = smartctl {
         tell_types(subject, &message, drive);
     }
 }

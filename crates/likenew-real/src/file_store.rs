@@ -79,16 +79,16 @@ impl FileStore {
         let path = &shown.join(name);
         // Opening a device or a pipe may have effects: so first find out what is there, then open exactly
         // that.
-        let found =
+        let handle =
             openat2(folder, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty(), STAY)
                 .map_err(|errno| not_found(path, errno))?;
-        let statx = probe(&found, path)?;
+        let statx = probe(&handle, path)?;
         check_kind(path, &statx)?;
         let flags = OFlags::RDWR | OFlags::NOATIME | OFlags::CLOEXEC | OFlags::NOCTTY;
-        let same = format!("/proc/self/fd/{}", found.as_raw_fd());
+        let same = format!("/proc/self/fd/{}", handle.as_raw_fd());
         let (fd, direct) = DirectIo::open(|more| rustix::fs::open(&*same, flags | more, Mode::empty()))
             .map_err(|errno| not_opened(path, errno))?;
-        drop(found);
+        drop(handle);
         let capability = fgetxattr(&fd, "security.capability", &mut [0; 64][..]);
         if !matches!(capability, Err(Errno::NODATA | Errno::NOTSUP)) {
             return Err(refusal(path, wording::CAPABILITIES));

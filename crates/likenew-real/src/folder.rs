@@ -168,7 +168,7 @@ impl FileTable {
         // The layout was checked against the reserve; this is for space that other programs use up in the
         // meantime. The file system may need half of it for its metadata.
         if fstatvfs(self.scratch.directory())
-            .is_ok_and(|of| of.f_bavail * of.f_frsize < self.reserve_bytes / 2)
+            .is_ok_and(|usage| usage.f_bavail * usage.f_frsize < self.reserve_bytes / 2)
         {
             return Err(Errno::NOSPC);
         }
@@ -204,7 +204,7 @@ impl FileTable {
 
     /// Bytes that may still be written without touching the reserve.
     fn bytes_above_reserve(&self) -> u64 {
-        let free = fstatvfs(self.scratch.directory()).map_or(0, |of| of.f_bavail * of.f_frsize);
+        let free = fstatvfs(self.scratch.directory()).map_or(0, |usage| usage.f_bavail * usage.f_frsize);
         free.saturating_sub(self.reserve_bytes)
     }
 
@@ -344,12 +344,12 @@ impl Medium for FileTable {
             Probe::OldFiles | Probe::TrimPath | Probe::TrimClaims => {
                 Ok(probe_open(self.scratch.directory(), probe))
             }
-            Probe::TrimReadBack(asked) => {
-                let (needed, left) = (asked.bytes_written(), self.bytes_above_reserve());
+            Probe::TrimReadBack(request) => {
+                let (needed, left) = (request.bytes_written(), self.bytes_above_reserve());
                 if needed > left {
                     return Ok(ProbeResult::Unknown(wording::too_little_left(needed, left)));
                 }
-                trim::read_back(&self.scratch, self.files.len() as u32, &mounted, asked, clock)
+                trim::read_back(&self.scratch, self.files.len() as u32, &mounted, request, clock)
             }
             Probe::Fix(Fix::TrimFree) => Ok(trim::trim_free_space(self.scratch.directory(), &mounted, clock)),
             Probe::Fix(_) => Ok(ProbeResult::Unknown(wording::NOT_FOR_FOLDERS.to_owned())),

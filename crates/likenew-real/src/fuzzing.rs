@@ -32,7 +32,7 @@ fn texts(parts: &[Vec<u8>], range: std::ops::Range<usize>) -> Vec<&str> {
 /// IDENTIFY DEVICE, SMART READ DATA and its thresholds.
 pub fn ata(parts: &[Vec<u8>]) -> bool {
     let (identify, smart) = (part(parts, 0), part(parts, 1));
-    let found = ata::attributes(smart, smart).is_some();
+    let has_attributes = ata::attributes(smart, smart).is_some();
     (0..=255).for_each(|page| {
         let _ = (ata::statistic(smart, page, 8, 4), ata::log_pages(smart, page));
     });
@@ -40,15 +40,20 @@ pub fn ata(parts: &[Vec<u8>]) -> bool {
     let _ = (drive.model(), drive.serial(), drive.firmware(), drive.rotation_rpm(), drive.trim());
     let _ = (drive.sata_generation(), drive.sata_generation_max(), drive.security());
     let _ = (drive.refusal(ata::Feature::Smart), drive.refusal(ata::Feature::Logs));
-    found
+    has_attributes
 }
 
 /// Identify Controller, Identify Namespace, and what a format would be made of them.
 pub fn nvme(parts: &[Vec<u8>]) -> bool {
     let (controller, namespace) = (part(parts, 0), part(parts, 1));
     crate::erase::format::fuzz_parse(controller, namespace);
-    let Some(found) = nvme::Controller::parse(controller) else { return false };
-    let _ = (found.temperature_limits_c(), found.host_memory_bytes(), found.sanitize(), found.trims());
+    let Some(controller) = nvme::Controller::parse(controller) else { return false };
+    let _ = (
+        controller.temperature_limits_c(),
+        controller.host_memory_bytes(),
+        controller.sanitize(),
+        controller.trims(),
+    );
     nvme::Namespace::parse(namespace).is_some_and(|namespace| {
         let _ = namespace.better_block_bytes();
         namespace.formats.len() <= 64

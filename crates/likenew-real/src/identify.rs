@@ -291,7 +291,9 @@ impl StableId {
     fn of_disk(disk: &BlockDevice) -> Option<Self> {
         let attribute = |kind, name: &str| disk.attribute(name).map(|text| Self { kind, text });
         serials(disk)
-            .find(|serial| is_of_one_drive(disk, serial, |other| serials(other).any(|of| of == *serial)))
+            .find(|serial| {
+                is_of_one_drive(disk, serial, |other| serials(other).any(|shown| shown == *serial))
+            })
             .map(|text| Self { kind: SERIAL, text })
             .or_else(|| {
                 let name = disk.world_wide_name()?;
@@ -314,7 +316,7 @@ fn serials(disk: &BlockDevice) -> impl Iterator<Item = String> {
     let ata = || IdentifyDevice::parse(scsi::ata_identify(&page("vpd_pg89")?)?)?.serial();
     // udev asks ATA drives behind bridges too.
     let udev = || disk.udev("ID_ATA").and_then(|_| disk.udev("ID_SERIAL_SHORT"));
-    let found = [
+    let numbers = [
         disk.attribute("device/serial"),
         disk.attribute("serial"),
         ata(),
@@ -322,7 +324,7 @@ fn serials(disk: &BlockDevice) -> impl Iterator<Item = String> {
         page("vpd_pg80").and_then(|page| scsi::unit_serial(&page)),
         usb_device(disk).and_then(|usb| usb.attribute("serial")),
     ];
-    found.into_iter().flatten()
+    numbers.into_iter().flatten()
 }
 
 /// Whether a name is one drive's, and not that of a bridge or an array in front of several, or a maker's placeholder.

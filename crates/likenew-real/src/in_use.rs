@@ -138,16 +138,16 @@ pub(crate) fn system_folder(path: &Path, mount: &Mount) -> Option<&'static str> 
 
 /// Folders in /sys of all devices that the system runs from: the mounted ones, and everything below them.
 pub(super) fn system_devices() -> HashSet<PathBuf> {
-    let mut found = HashSet::new();
+    let mut folders = HashSet::new();
     for place in SYSTEM {
         if let Some(device) =
             fs::File::open(place).ok().and_then(Mount::containing).and_then(|mount| mount.block_device())
         {
             // The devices below a mount are also taken from other lists.
-            let _ = add_with_lower_devices(&device, &mut found);
+            let _ = add_with_lower_devices(&device, &mut folders);
         }
     }
-    found
+    folders
 }
 
 /// Adds the folders in /sys of a device, of its disk, and of everything that these are built on. Whether that
@@ -218,7 +218,7 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
     for whole in disks {
         let on_it = devices.iter().filter(|(number, _)| disk(number) == whole);
         let parts: Vec<_> = on_it.clone().filter(|(number, _)| *number != whole).collect();
-        let busy = |one: &Overlap| Err(wording::held(&one.subject()));
+        let busy = |overlap: &Overlap| Err(wording::held(&overlap.subject()));
         let has_partitions = snapshot.partitions(whole).next().is_some();
         // A disk of which another partition is claimed cannot be claimed as a whole.
         match claim_device(&snapshot, whole, if has_partitions { 1 } else { HOLD_TRIES }) {
@@ -227,17 +227,17 @@ fn claim(target: &Target) -> Result<Vec<OwnedFd>, String> {
             ClaimResult::Busy if parts.is_empty() => {
                 let free = |(number, _)| matches!(claim_device(&snapshot, number, 1), ClaimResult::Taken(_));
                 if !snapshot.partitions(whole).any(free)
-                    && let Some((_, one)) = on_it.clone().next()
+                    && let Some((_, overlap)) = on_it.clone().next()
                 {
-                    return busy(one);
+                    return busy(overlap);
                 }
             }
             ClaimResult::Busy => {
-                for (number, one) in parts {
+                for (number, overlap) in parts {
                     match claim_device(&snapshot, *number, HOLD_TRIES) {
                         ClaimResult::Taken(claim) => claims.push(claim),
                         ClaimResult::Unknown => {}
-                        ClaimResult::Busy => return busy(one),
+                        ClaimResult::Busy => return busy(overlap),
                     }
                 }
             }

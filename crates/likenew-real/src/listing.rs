@@ -32,10 +32,10 @@ pub struct DriveListing {
 /// The system does not list them.
 pub fn list() -> Result<Vec<DriveListing>, TargetError> {
     let folder = fs::read_dir("/sys/block").map_err(TargetError::system(action::LIST_DEVICES))?;
-    let mut all: Vec<DriveListing> =
+    let mut listings: Vec<DriveListing> =
         folder.flatten().filter_map(|entry| list_drive(&entry.file_name().to_string_lossy())).collect();
-    all.sort_by(|a, b| a.path.cmp(&b.path));
-    Ok(all)
+    listings.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(listings)
 }
 
 fn list_drive(name: &str) -> Option<DriveListing> {

@@ -234,12 +234,12 @@ pub(crate) enum Store {
 impl Store {
     /// The block device or regular file at a path, if it is one.
     pub(crate) fn at(path: &Path) -> Option<Self> {
-        let found = fs::metadata(path).ok()?;
-        let kind = found.file_type();
+        let metadata = fs::metadata(path).ok()?;
+        let kind = metadata.file_type();
         if kind.is_block_device() {
-            return Some(Self::Device(DeviceNumber::from_raw(found.rdev())));
+            return Some(Self::Device(DeviceNumber::from_raw(metadata.rdev())));
         }
-        kind.is_file().then(|| Self::File { device: found.dev(), inode: found.ino() })
+        kind.is_file().then(|| Self::File { device: metadata.dev(), inode: metadata.ino() })
     }
 }
 

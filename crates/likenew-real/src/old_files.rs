@@ -170,8 +170,8 @@ impl OldFiles {
             let days = OLD_AGE_S / 86_400;
             return Err(wording::no_old_files(OLD_PIECE_BYTES, days));
         }
-        let found = old::OldFiles { ages_s, files: files.len() as u64, is_part };
-        Ok(Self { files, pieces: found })
+        let pieces = old::OldFiles { ages_s, files: files.len() as u64, is_part };
+        Ok(Self { files, pieces })
     }
 
     /// Opens them.
@@ -270,8 +270,8 @@ impl Search {
     fn run(folder: &Path, clock: Monotonic, now_s: u64, bounds: Bounds) -> Result<Self, String> {
         let (candidates, visited) = (Vec::new(), HashSet::new());
         let mut search = Self { clock, now_s, names: 0, is_part: false, candidates, visited, bounds };
-        let found = search.enter_all(folder);
-        found.map_err(|errno| wording::not_searched(folder.display(), errno))?;
+        let entered = search.enter_all(folder);
+        entered.map_err(|errno| wording::not_searched(folder.display(), errno))?;
         Ok(search)
     }
 
@@ -335,8 +335,8 @@ impl Search {
         {
             return;
         }
-        let asked = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
-        let Ok(times) = statx(top, name, AtFlags::SYMLINK_NOFOLLOW, asked) else { return };
+        let wanted = StatxFlags::MTIME | StatxFlags::CTIME | StatxFlags::BTIME;
+        let Ok(times) = statx(top, name, AtFlags::SYMLINK_NOFOLLOW, wanted) else { return };
         let has_birth = StatxFlags::from_bits_retain(times.stx_mask).contains(StatxFlags::BTIME);
         // Files that were copied keep the time of their last change and were written when they were made here.
         let made = if has_birth { times.stx_btime } else { times.stx_ctime };
@@ -418,8 +418,9 @@ mod tests {
     #[test]
     fn each_old_file_gives_a_piece_and_a_few_give_several() {
         let candidates = |sizes: &[usize]| -> Vec<Candidate> {
-            let of = |mib: &usize| Candidate { path: "a".into(), bytes: (*mib * MIB) as u64, age_s: 0 };
-            sizes.iter().map(of).collect()
+            let candidate =
+                |mib: &usize| Candidate { path: "a".into(), bytes: (*mib * MIB) as u64, age_s: 0 };
+            sizes.iter().map(candidate).collect()
         };
         let counts =
             |sizes: &[usize]| -> Vec<usize> { deal(&candidates(sizes)).map(|(_, count)| count).collect() };

@@ -183,7 +183,9 @@ impl FactsDrive {
         about.add_resolution(path, &resolve(path));
         let capacity_bytes = match kind {
             TargetKind::File => stat.st_size.cast_unsigned(),
-            TargetKind::Folder => statvfs(path).map_or(0, |of| of.f_blocks.saturating_mul(of.f_frsize)),
+            TargetKind::Folder => {
+                statvfs(path).map_or(0, |usage| usage.f_blocks.saturating_mul(usage.f_frsize))
+            }
             _ => BlockDevice::by_number(number).and_then(|device| device.bytes()).unwrap_or(0),
         };
         let identity = about.identity(path.display().to_string(), kind, "none", capacity_bytes, 512);

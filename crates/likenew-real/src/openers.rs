@@ -55,11 +55,11 @@ pub(crate) fn writer_of_shown<'a>(
         return None;
     }
     let shown = |link: &Path| {
-        let asked = StatxFlags::TYPE | StatxFlags::SIZE | StatxFlags::MNT_ID;
-        let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, asked).ok()?;
-        let is_file = FileType::from_raw_mode(found.stx_mode.into()) == FileType::RegularFile;
-        let may_be = sizes.iter().any(|size| size.is_none_or(|size| size == found.stx_size));
-        let mount = mounts.iter().copied().find(|mount| mount.id == found.stx_mnt_id)?;
+        let wanted = StatxFlags::TYPE | StatxFlags::SIZE | StatxFlags::MNT_ID;
+        let stat = statx(CWD, link, AtFlags::STATX_DONT_SYNC, wanted).ok()?;
+        let is_file = FileType::from_raw_mode(stat.stx_mode.into()) == FileType::RegularFile;
+        let may_be = sizes.iter().any(|size| size.is_none_or(|size| size == stat.stx_size));
+        let mount = mounts.iter().copied().find(|mount| mount.id == stat.stx_mnt_id)?;
         (is_file && may_be).then_some(mount)
     };
     other_processes().find_map(|folder| {
@@ -108,7 +108,7 @@ pub(crate) fn fuse_connection(text: &str) -> Option<u32> {
 /// Of a namespace that others are in, none of them lets its mounts be read.
 pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     let mut namespaces = vec![fs::read_link("/proc/self/ns/mnt").ok()];
-    let mut found = Vec::new();
+    let mut mounts = Vec::new();
     let mut unread = Vec::new();
     for folder in other_processes() {
         let namespace = fs::read_link(folder.join("ns/mnt")).ok();
@@ -119,7 +119,7 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
             Ok(text) => {
                 namespaces.push(namespace);
                 let seen_by = program(folder);
-                found.extend(Mount::parse_all(&text).into_iter().map(|mount| (mount, seen_by.clone())));
+                mounts.extend(Mount::parse_all(&text).into_iter().map(|mount| (mount, seen_by.clone())));
             }
             // A program that ends takes its view along.
             Err(_) if fs::read_link(folder.join("ns/mnt")).is_err() => {}
@@ -129,7 +129,7 @@ pub(crate) fn mounts_elsewhere() -> io::Result<Vec<(Mount, Program)>> {
     }
     match unread.into_iter().find(|(namespace, _)| !namespaces.contains(namespace)) {
         Some((_, error)) => Err(error),
-        None => Ok(found),
+        None => Ok(mounts),
     }
 }
 
@@ -204,15 +204,14 @@ fn opened_store(folder: &Path, descriptor: &str, candidates: &[Store], access: A
 
 /// Asks only the kernel's memory: a file on a network that does not answer must not block this.
 fn store_of(link: &Path) -> Option<Store> {
-    let found = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
-    match FileType::from_raw_mode(found.stx_mode.into()) {
+    let stat = statx(CWD, link, AtFlags::STATX_DONT_SYNC, StatxFlags::TYPE | StatxFlags::INO).ok()?;
+    match FileType::from_raw_mode(stat.stx_mode.into()) {
         FileType::BlockDevice => {
-            Some(Store::Device(DeviceNumber { major: found.stx_rdev_major, minor: found.stx_rdev_minor }))
+            Some(Store::Device(DeviceNumber { major: stat.stx_rdev_major, minor: stat.stx_rdev_minor }))
         }
-        FileType::RegularFile => Some(Store::File {
-            device: makedev(found.stx_dev_major, found.stx_dev_minor),
-            inode: found.stx_ino,
-        }),
+        FileType::RegularFile => {
+            Some(Store::File { device: makedev(stat.stx_dev_major, stat.stx_dev_minor), inode: stat.stx_ino })
+        }
         _ => None,
     }
 }
@@ -273,14 +272,14 @@ mod tests {
         for (stdin, writes) in [(fs::File::open(file.path()), false), (fs::File::create(file.path()), true)] {
             let mut sleep = Command::new("sleep");
             let mut sleep = sleep.arg("60").stdin(Stdio::from(stdin.unwrap())).spawn().unwrap();
-            let found = (opener_of(&candidates, Access::Any), opener_of(&candidates, Access::Writing));
+            let openers = (opener_of(&candidates, Access::Any), opener_of(&candidates, Access::Writing));
             sleep.kill().unwrap();
             sleep.wait().unwrap();
             let is_sleep = |(program, store): &(Program, Store)| {
                 program.process == sleep.id() && program.name == "sleep" && *store == candidates[0]
             };
-            assert!(found.0.as_ref().is_some_and(is_sleep), "{found:?}");
-            assert_eq!(found.1.is_some(), writes);
+            assert!(openers.0.as_ref().is_some_and(is_sleep), "{openers:?}");
+            assert_eq!(openers.1.is_some(), writes);
         }
     }
 
@@ -314,11 +313,11 @@ mod tests {
                 &mut line,
             )
             .unwrap();
-            let found = opener_of(&candidates, Access::Writing);
+            let opener = opener_of(&candidates, Access::Writing);
             python.kill().unwrap();
             python.wait().unwrap();
             assert_eq!(line, "open\n");
-            assert_eq!(found.map(|(program, _)| program.process), Some(python.id()), "{first_ends}");
+            assert_eq!(opener.map(|(program, _)| program.process), Some(python.id()), "{first_ends}");
         }
     }
 
@@ -352,11 +351,11 @@ mod tests {
 
     #[test]
     fn memory_shared_with_a_file_is_distinguished_from_other_memory() {
-        let of = |line: &str| {
+        let map_of = |line: &str| {
             writable_map(line.as_bytes()).map(|(addresses, name)| (addresses, name.display().to_string()))
         };
         let shared = "7f12a000-7f12b000 rw-s 00000000 fe:00 131 /srv/a disk.img";
-        assert_eq!(of(shared), Some(("7f12a000-7f12b000".into(), "/srv/a disk.img".into())));
+        assert_eq!(map_of(shared), Some(("7f12a000-7f12b000".into(), "/srv/a disk.img".into())));
         for line in [
             "7f12a000-7f12b000 rw-p 00000000 fe:00 131 /srv/disk.img",
             "7f12a000-7f12b000 r--s 00000000 fe:00 131 /srv/disk.img",
@@ -364,7 +363,7 @@ mod tests {
             "7ffd1000-7ffd2000 rw-s 00000000 00:00 0",
             "",
         ] {
-            assert_eq!(of(line), None, "{line}");
+            assert_eq!(map_of(line), None, "{line}");
         }
     }
 }

@@ -522,9 +522,9 @@ mod tests {
             }
             // Each file's part of the spots is its part of the bytes, give or take what rounding does.
             for (index, bytes) in files.iter().enumerate() {
-                let found = taken.iter().filter(|spot| *spot.file == index).count() as f64;
+                let hits = taken.iter().filter(|spot| *spot.file == index).count() as f64;
                 let fair = taken.len() as f64 * *bytes as f64 / total.max(1) as f64;
-                prop_assert!((found - fair).abs() <= 2.5, "{} of {} in file {}, {} are fair", found, taken.len(), index, fair);
+                prop_assert!((hits - fair).abs() <= 2.5, "{} of {} in file {}, {} are fair", hits, taken.len(), index, fair);
             }
         }
     }

@@ -116,9 +116,9 @@ impl Scratch {
             marker: Mutex::new(Some(marker)),
             times: Mutex::new(times),
         });
-        let mut all = lock(&OPEN_DIRECTORIES);
-        all.retain(|inner| inner.strong_count() > 0);
-        all.push(Arc::downgrade(&inner));
+        let mut directories = lock(&OPEN_DIRECTORIES);
+        directories.retain(|inner| inner.strong_count() > 0);
+        directories.push(Arc::downgrade(&inner));
         Ok(Self { inner })
     }
 
@@ -192,8 +192,8 @@ impl Drop for Scratch {
 /// Removes every scratch directory that this process holds: for ways out on which no value is dropped, such
 /// as `std::process::exit`. Lanes that are still open continue with files that no longer have a name.
 pub fn remove_all() -> Vec<Result<RemovalReport, TargetError>> {
-    let all = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
-    all.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
+    let directories = std::mem::take(&mut *lock(&OPEN_DIRECTORIES));
+    directories.iter().filter_map(Weak::upgrade).map(|inner| inner.remove()).collect()
 }
 
 impl ScratchDirectory {
@@ -313,9 +313,9 @@ pub(crate) fn remove_ours(
 /// another name until it is closed. As long as it is the same one, it is nobody else's.
 fn remove_emptied(folder: &OwnedFd, directory: &OwnedFd) {
     let is_there = || {
-        let found = statat(folder, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let named = statat(folder, DIRECTORY, AtFlags::SYMLINK_NOFOLLOW).ok()?;
         let own = fstat(directory).ok()?;
-        Some((found.st_dev, found.st_ino) == (own.st_dev, own.st_ino))
+        Some((named.st_dev, named.st_ino) == (own.st_dev, own.st_ino))
     };
     let clock = Monotonic::start();
     for _ in 0..EMPTIED_TRIES {
@@ -478,13 +478,13 @@ impl Leftover {
             Err(Errno::LOOP | Errno::NOTDIR) => return Err(not_ours(&path, wording::NOT_A_FOLDER)),
             directory => directory.map_err(|errno| not_possible(action::OPEN, &path, errno))?,
         };
-        let found = match open_marker(&directory, &path) {
+        let opened = match open_marker(&directory, &path) {
             // A kill between making the directory and its marker, or between removing one and the other,
             // leaves it empty.
             Err(_) if is_empty(&directory).map_err(io_error(action::list(path.display())))? => None,
-            found => Some(found?),
+            opened => Some(opened?),
         };
-        let Some((marker, text)) = found else {
+        let Some((marker, text)) = opened else {
             let leftover = Self { files: 0, bytes: 0, started: None, folder: folder.to_owned(), path };
             return Ok(Some(LockedLeftover { leftover, folder: folder_fd, directory, locked: None }));
         };

@@ -41,16 +41,16 @@ impl Space {
     /// # Errors
     /// The system's error.
     pub(crate) fn query(fd: impl AsFd, path: &Path, reserve: Option<u64>) -> Result<Self, TargetError> {
-        let of = fstatvfs(fd).map_err(io_error(action::ask_free_space(path.display())))?;
-        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
-        let is_read_only = of.f_flag.contains(StatVfsMountFlags::RDONLY);
-        Ok(Self { is_read_only, ..Self::new(bytes(of.f_blocks), bytes(of.f_bavail), reserve) })
+        let usage = fstatvfs(fd).map_err(io_error(action::ask_free_space(path.display())))?;
+        let bytes = |blocks: u64| blocks.saturating_mul(usage.f_frsize);
+        let is_read_only = usage.f_flag.contains(StatVfsMountFlags::RDONLY);
+        Ok(Self { is_read_only, ..Self::new(bytes(usage.f_blocks), bytes(usage.f_bavail), reserve) })
     }
 
     fn new(total_bytes: u64, free_bytes: u64, reserve: Option<u64>) -> Self {
         let most = RESERVE_BYTES_MAX.min(free_bytes / RESERVE_FREE_PART).max(RESERVE_BYTES_MIN);
-        let usual = (total_bytes / RESERVE_PART).clamp(RESERVE_BYTES_MIN, most);
-        let reserve_bytes = reserve.unwrap_or(usual);
+        let default_bytes = (total_bytes / RESERVE_PART).clamp(RESERVE_BYTES_MIN, most);
+        let reserve_bytes = reserve.unwrap_or(default_bytes);
         Self {
             total_bytes,
             free_bytes,
@@ -95,14 +95,14 @@ impl Space {
 
 /// The size of the file system that holds `path`; nothing where the system does not say.
 pub fn total_bytes(path: &Path) -> Option<u64> {
-    let of = statvfs(path).ok()?;
-    Some(of.f_blocks.saturating_mul(of.f_frsize))
+    let usage = statvfs(path).ok()?;
+    Some(usage.f_blocks.saturating_mul(usage.f_frsize))
 }
 
 /// Bytes in use on the file system that holds `path`; nothing where the system does not say.
 pub fn used_bytes(path: &Path) -> Option<u64> {
-    let of = statvfs(path).ok()?;
-    Some(of.f_blocks.saturating_sub(of.f_bfree).saturating_mul(of.f_frsize))
+    let usage = statvfs(path).ok()?;
+    Some(usage.f_blocks.saturating_sub(usage.f_bfree).saturating_mul(usage.f_frsize))
 }
 
 #[cfg(test)]

@@ -212,7 +212,7 @@ impl Recording {
         more.map_err(|error| in_tracefs(action::READ_TRACE_BUFFERS, error))
     }
 
-    fn hand_on(&mut self, all: bool, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
+    fn hand_on(&mut self, is_end: bool, sinks: &mut [impl TraceSink]) -> Result<(), TargetError> {
         let Self { processors, drives, pairing, applications, .. } = self;
         let mut failed = Ok(());
         let mut put = |pairing: &mut Pairing, now| {
@@ -221,7 +221,7 @@ impl Recording {
                 failed = sinks[drive].put(&io, name);
             }
         };
-        let until = processors.merge(all, |event| {
+        let until = processors.merge(is_end, |event| {
             take(pairing, drives, event);
             // As they come, so that few wait at a time.
             put(pairing, event.at);

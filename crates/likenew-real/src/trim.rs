@@ -178,10 +178,10 @@ struct Range64 {
 /// The system's: `EPERM` without root, `EOPNOTSUPP` where the device takes none.
 #[allow(unsafe_code, reason = "a file system is asked for TRIM by an ioctl only")]
 pub(crate) fn fitrim(file: impl AsFd, range: &Range<u64>) -> Result<u64, Errno> {
-    let mut asked = Range64 { start: range.start, length: range.end - range.start, shortest: 0 };
+    let mut request = Range64 { start: range.start, length: range.end - range.start, shortest: 0 };
     // SAFETY: the kernel reads and writes one `struct fstrim_range`.
-    unsafe { ioctl(file, Updater::<FITRIM, Range64>::new(&mut asked)) }?;
-    Ok(asked.length)
+    unsafe { ioctl(file, Updater::<FITRIM, Range64>::new(&mut request)) }?;
+    Ok(request.length)
 }
 
 // How much the system has discarded on each device of a stack.
@@ -279,13 +279,13 @@ mod tests {
 
     #[test]
     fn what_takes_a_moment_is_waited_for_and_what_never_comes_is_given_up() {
-        let (clock, asked) = (Monotonic::start(), std::cell::Cell::new(0));
+        let (clock, calls) = (Monotonic::start(), std::cell::Cell::new(0));
         let comes_the_third_time = || {
-            asked.set(asked.get() + 1);
-            asked.get() == 3
+            calls.set(calls.get() + 1);
+            calls.get() == 3
         };
         wait_for(comes_the_third_time, clock.now() + Nanos::from_secs(3600), &clock);
-        assert_eq!(asked.get(), 3);
+        assert_eq!(calls.get(), 3);
         let until = clock.now() + Nanos::from_millis(120);
         wait_for(|| false, until, &clock);
         assert!(clock.now() >= until);

@@ -34,9 +34,9 @@
 //! refresh.step()?;
 //! drop(refresh); // As if it had been killed.
 //!
-//! let found = InspectedRefresh::inspect(&mut drive, &mut journal, "my drive")?;
-//! assert_eq!(found.differences().count(), 0);
-//! let mut refresh = found.resume(&mut salvage)?;
+//! let inspected = InspectedRefresh::inspect(&mut drive, &mut journal, "my drive")?;
+//! assert_eq!(inspected.differences().count(), 0);
+//! let mut refresh = inspected.resume(&mut salvage)?;
 //! while let Some(_step) = refresh.step()? {
 //!     // Show refresh.progress(), check the temperature, stop() if wanted.
 //! }

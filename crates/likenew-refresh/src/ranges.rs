@@ -218,8 +218,8 @@ mod tests {
 
     #[test]
     fn ranges_without_others() {
-        let all = Ranges(vec![0..100, 200..300]);
-        let cut = |others: &[Range<u64>]| all.subtract(&Ranges(others.to_vec())).0;
+        let ranges = Ranges(vec![0..100, 200..300]);
+        let cut = |others: &[Range<u64>]| ranges.subtract(&Ranges(others.to_vec())).0;
         assert_eq!(cut(&[]), [0..100, 200..300]);
         assert_eq!(cut(&[50..60, 160..170]), [0..50, 60..100, 200..300]);
         assert_eq!(cut(&[0..10, 90..210, 250..260, 290..400]), [10..90, 210..250, 260..290]);
@@ -238,13 +238,13 @@ mod tests {
     #[test]
     fn they_are_few_and_where_marks_lie() {
         for bytes in [MIB, 16 * MIB, 256 * MIB, 8 * GIB, 512 * GIB, 16 << 40] {
-            let all = witnesses(bytes, 512, &[]);
-            assert!(all.bytes() <= bytes / 24, "{} of {bytes}", all.bytes());
-            let covers = |at: u64| all.as_slice().iter().any(|place| place.contains(&at));
+            let places = witnesses(bytes, 512, &[]);
+            assert!(places.bytes() <= bytes / 24, "{} of {bytes}", places.bytes());
+            let covers = |at: u64| places.as_slice().iter().any(|place| place.contains(&at));
             assert!(covers(0) && covers(1024) && covers(bytes - 1));
         }
-        let all = witnesses(512 * GIB, 4096, &[5 * GIB + 100..5 * GIB + 200, 0..1]);
-        let covers = |at: u64| all.as_slice().iter().any(|place| place.contains(&at));
+        let places = witnesses(512 * GIB, 4096, &[5 * GIB + 100..5 * GIB + 200, 0..1]);
+        let covers = |at: u64| places.as_slice().iter().any(|place| place.contains(&at));
         for at in [64 << 10, 2 * MIB, 16 * MIB + 1024, 64 * MIB, 256 * GIB, 5 * GIB] {
             assert!(covers(at), "{at}");
         }

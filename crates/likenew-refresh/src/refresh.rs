@@ -183,7 +183,7 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
             Ok(true)
         });
         match read {
-            Ok(all) => Ok(all),
+            Ok(is_read) => Ok(is_read),
             Err(None) => Ok(false),
             Err(Some(error)) => {
                 // The previous chunk is not at fault for its neighbor; all that is left to do is to save what
@@ -268,5 +268,5 @@ impl<S: BlockStore, F: DurableFile> Refresh<S, F> {
 /// Whether all bytes are zero.
 fn is_zero(bytes: &[u8]) -> bool {
     // Ored together block by block, so that the compiler uses wide registers and data ends the search early.
-    bytes.chunks(4096).all(|block| block.iter().fold(0, |all, byte| all | byte) == 0)
+    bytes.chunks(4096).all(|block| block.iter().fold(0, |bits, byte| bits | byte) == 0)
 }

@@ -93,8 +93,8 @@ impl<S: BlockStore, F: DurableFile> InspectedRefresh<S, F> {
                 in_flight.push(InFlight { record, original, differences });
             }
         }
-        let found = Self { store, journal, at, turn, in_flight, owner_confirmed: false };
-        found.check_witnesses()
+        let inspected = Self { store, journal, at, turn, in_flight, owner_confirmed: false };
+        inspected.check_witnesses()
     }
 
     /// Its task.
@@ -256,7 +256,7 @@ fn differences(
     if read(start, &mut bytes)? && bytes == original {
         return Ok(Vec::new());
     }
-    let mut found: Vec<Difference> = Vec::new();
+    let mut differences: Vec<Difference> = Vec::new();
     for (index, expected) in original.chunks(block).enumerate() {
         let part = &mut bytes[..expected.len()];
         let at = start + (index * block) as u64;
@@ -265,12 +265,12 @@ fn differences(
             continue;
         }
         let range = at..at + expected.len() as u64;
-        match found.last_mut() {
+        match differences.last_mut() {
             Some(last) if last.range.end == at && last.is_readable == is_readable => {
                 last.range.end = range.end
             }
-            _ => found.push(Difference { range, is_readable }),
+            _ => differences.push(Difference { range, is_readable }),
         }
     }
-    Ok(found)
+    Ok(differences)
 }

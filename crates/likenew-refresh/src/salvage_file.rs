@@ -137,7 +137,7 @@ pub struct SavedPiece {
 /// The file's length cannot be determined. Places that cannot be read hold nothing.
 pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>, RefreshError> {
     let end = file.bytes().map_err(RefreshError::journal("read"))?;
-    let (mut found, mut at) = (Vec::new(), 0);
+    let (mut pieces, mut at) = (Vec::new(), 0);
     let mut bytes = Vec::new();
     while at + BLOCK as u64 <= end {
         let piece = read(file, at, end, &mut bytes);
@@ -146,10 +146,10 @@ pub fn scan_saved_pieces(file: &mut impl DurableFile) -> Result<Vec<SavedPiece>,
             at += record.length().next_multiple_of(BLOCK as u64);
             let Record { kind, turn, range, .. } = record;
             let from = at - (range.end - range.start).next_multiple_of(BLOCK as u64);
-            found.push(SavedPiece { range, is_chunk: kind == Kind::Chunk, turn, at: from });
+            pieces.push(SavedPiece { range, is_chunk: kind == Kind::Chunk, turn, at: from });
         }
     }
-    Ok(found)
+    Ok(pieces)
 }
 
 /// The record at `at`, if it and its bytes are whole; `bytes` then holds these.

@@ -71,9 +71,9 @@ impl<S: BlockStore> RefreshSession<S> {
     ///
     /// # Errors
     /// As [`InspectedRefresh::resume`]; the journal stays.
-    pub fn resume(found: InspectedRefresh<S, JournalFile>) -> Result<Self, RefreshError> {
-        let mut salvage = SalvageFile::new(found.journal().file().paths().clone());
-        let refresh = found.resume(&mut salvage)?;
+    pub fn resume(inspected: InspectedRefresh<S, JournalFile>) -> Result<Self, RefreshError> {
+        let mut salvage = SalvageFile::new(inspected.journal().file().paths().clone());
+        let refresh = inspected.resume(&mut salvage)?;
         Ok(Self { refresh, salvage: salvage.into() })
     }
 
@@ -201,7 +201,7 @@ impl InterruptedRefresh {
         let Self { paths, file, .. } = self;
         let gone = || RefreshError::journal("open")(std::io::ErrorKind::NotFound.into());
         match InspectedRefresh::inspect(store, file, known) {
-            Ok(found) => Ok(State::Resumable(Box::new(found))),
+            Ok(inspected) => Ok(State::Resumable(Box::new(inspected))),
             Err(RefreshError::Finished) => JournalFile::open(&paths)?.map(State::Finished).ok_or_else(gone),
             Err(RefreshError::ChangedButWhole) => {
                 JournalFile::open(&paths)?.map(State::Changed).ok_or_else(gone)

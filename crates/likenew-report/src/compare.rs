@@ -55,8 +55,8 @@ impl Group<'_> {
         let title = clean(name).replace('_', " ");
         let members = self.members.iter().zip(&self.names);
         let tables: Vec<(String, &[Row])> = members
-            .filter_map(|(member, of)| {
-                member.document.tables.get(name).map(|rows| (of.clone(), rows.as_slice()))
+            .filter_map(|(member, document_name)| {
+                member.document.tables.get(name).map(|rows| (document_name.clone(), rows.as_slice()))
             })
             .collect();
         if self.members.len() == 1 {
@@ -66,7 +66,7 @@ impl Group<'_> {
             Some(grid) => vec![(title, grid)],
             None => tables
                 .into_iter()
-                .map(|(of, rows)| (format!("{title}, {of}"), Grid::from_rows(rows)))
+                .map(|(document, rows)| (format!("{title}, {document}"), Grid::from_rows(rows)))
                 .collect(),
         }
     }
@@ -74,14 +74,15 @@ impl Group<'_> {
     /// All charts, in the order of the documents: in one chart if their axes agree, otherwise separate.
     pub(crate) fn pictures(&self) -> Vec<Picture> {
         let names: IndexSet<&String> = self.members.iter().flat_map(|m| m.document.series.keys()).collect();
-        let of = |name: &String| -> Vec<(String, Series)> {
+        let series_of = |name: &String| -> Vec<(String, Series)> {
             let members = self.members.iter().zip(&self.names);
-            let series = members
-                .filter_map(|(member, of)| Some((of.clone(), member.document.series.get(name)?.clone())));
+            let series = members.filter_map(|(member, document_name)| {
+                Some((document_name.clone(), member.document.series.get(name)?.clone()))
+            });
             series.collect()
         };
         let several = self.members.len() > 1;
-        names.into_iter().flat_map(|name| joined_pictures(of(name), several)).collect()
+        names.into_iter().flat_map(|name| joined_pictures(series_of(name), several)).collect()
     }
 }
 
@@ -114,8 +115,10 @@ impl<'a> Join<'a> {
         let columns = Column::all(rows.iter().copied().flatten());
         let identity = identity(&columns, &rows)?;
         let keyed = |row: &'a Row| (identity_of(&columns, &identity, row), row);
-        let by_key =
-            tables.iter().map(|(of, rows)| (of.as_str(), rows.iter().map(keyed).collect())).collect();
+        let by_key = tables
+            .iter()
+            .map(|(document, rows)| (document.as_str(), rows.iter().map(keyed).collect()))
+            .collect();
         let mut known = HashSet::new();
         let order = tables.iter().flat_map(|(_, rows)| rows.iter().map(keyed));
         let order = order.filter(|(key, _)| known.insert(key.clone())).collect();
@@ -137,13 +140,14 @@ impl<'a> Join<'a> {
                 grid.push(heading(&column.heading, None), self.order.iter().map(|(_, row)| column.cell(row)));
                 continue;
             }
-            for (of, rows) in &self.tables {
+            for (document, rows) in &self.tables {
                 let cell = |row: Option<&&Row>| row.map_or(MISSING.into(), |row| column.cell(row));
                 let cells = self.order.iter().map(|(key, _)| cell(rows.get(key)));
-                grid.push(heading(&column.heading, Some((*of).to_owned())), cells);
+                grid.push(heading(&column.heading, Some((*document).to_owned())), cells);
             }
             if column.number && column.unit.is_rate() {
-                self.ratios(column).for_each(|(of, cells)| grid.push(heading(&column.name, Some(of)), cells));
+                self.ratios(column)
+                    .for_each(|(document, cells)| grid.push(heading(&column.name, Some(document)), cells));
             }
         }
         grid
@@ -152,9 +156,9 @@ impl<'a> Join<'a> {
     /// The ratios of each later table to the first, with their headings.
     fn ratios(&self, column: &Column) -> impl Iterator<Item = (String, impl Iterator<Item = String>)> {
         let (first, first_rows) = &self.tables[0];
-        self.tables.iter().skip(1).map(move |(of, rows)| {
+        self.tables.iter().skip(1).map(move |(document, rows)| {
             let cell = move |(key, _): &(String, &Row)| ratio(column, first_rows.get(key), rows.get(key));
-            (format!("{of} ÷ {first}"), self.order.iter().map(cell))
+            (format!("{document} ÷ {first}"), self.order.iter().map(cell))
         })
     }
 }
@@ -181,19 +185,19 @@ pub(crate) struct Picture {
 }
 
 /// The charts of all series of one name, each with the name of its document.
-pub(super) fn joined_pictures(all: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
+pub(super) fn joined_pictures(named_series: Vec<(String, Series)>, several: bool) -> Vec<Picture> {
     let plain = |series: Series| Picture { series, range: None, axis_implied: false };
     if !several {
-        return all.into_iter().map(|(_, series)| plain(series)).collect();
+        return named_series.into_iter().map(|(_, series)| plain(series)).collect();
     }
-    let agreed = all.len() > 1 && all.windows(2).all(|pair| agree(&pair[0].1, &pair[1].1));
-    if agreed && all[0].1.shape == Shape::Heat {
-        return heat_maps(all);
+    let agreed = named_series.len() > 1 && named_series.windows(2).all(|pair| agree(&pair[0].1, &pair[1].1));
+    if agreed && named_series[0].1.shape == Shape::Heat {
+        return heat_maps(named_series);
     }
     if agreed {
-        return vec![plain(overlay(all))];
+        return vec![plain(overlay(named_series))];
     }
-    all.into_iter().map(|(of, series)| plain(with_label(&of, series))).collect()
+    named_series.into_iter().map(|(document, series)| plain(with_label(&document, series))).collect()
 }
 
 /// Whether two series can share axes.
@@ -209,14 +213,14 @@ fn with_label(document: &str, series: Series) -> Series {
 }
 
 /// One series with the lines of all, each named after its document. Categories are merged by name.
-fn overlay(all: Vec<(String, Series)>) -> Series {
-    let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..all[0].1.clone() };
-    for (of, series) in all {
+fn overlay(named_series: Vec<(String, Series)>) -> Series {
+    let mut merged = Series { lines: Vec::new(), marks: Vec::new(), ..named_series[0].1.clone() };
+    for (document, series) in named_series {
         let moved = place_categories(&mut merged.categories, &series.categories);
         let x = |x: f64| moved.get(x as usize).map_or(x, |place| *place as f64);
         let single = series.lines.len() == 1;
         for Line { name, points, band } in series.lines {
-            let name = if single { of.clone() } else { format!("{of} {name}") };
+            let name = if single { document.clone() } else { format!("{document} {name}") };
             let points = points.into_iter().map(|[at, y]| [x(at), y]).collect();
             let band = band.into_iter().map(|[at, low, high]| [x(at), low, high]).collect();
             merged.lines.push(Line { name, points, band });
@@ -225,7 +229,7 @@ fn overlay(all: Vec<(String, Series)>) -> Series {
             series
                 .marks
                 .into_iter()
-                .map(|mark| Mark { x: x(mark.x), label: format!("{of}: {}", mark.label) }),
+                .map(|mark| Mark { x: x(mark.x), label: format!("{document}: {}", mark.label) }),
         );
     }
     merged
@@ -243,17 +247,17 @@ fn place_categories(categories: &mut Vec<String>, added: &[String]) -> Vec<usize
 }
 
 /// Each heat map under its name, all with the same shades, and after each later one its ratio to the first.
-fn heat_maps(all: Vec<(String, Series)>) -> Vec<Picture> {
-    let values = all.iter().flat_map(|(_, series)| values(series));
+fn heat_maps(named_series: Vec<(String, Series)>) -> Vec<Picture> {
+    let values = named_series.iter().flat_map(|(_, series)| values(series));
     let range = values.fold(None, |range: Option<[f64; 2]>, value| {
         let [low, high] = range.unwrap_or([value; 2]);
         Some([low.min(value), high.max(value)])
     });
     let mut pictures = Vec::new();
-    for (index, (of, series)) in all.iter().enumerate() {
-        let ratio = (index > 0).then(|| heat_ratio(&all[0], &all[index])).flatten();
+    for (index, (document, series)) in named_series.iter().enumerate() {
+        let ratio = (index > 0).then(|| heat_ratio(&named_series[0], &named_series[index])).flatten();
         pictures.push(Picture {
-            series: with_label(of, series.clone()),
+            series: with_label(document, series.clone()),
             range,
             axis_implied: ratio.is_some(),
         });
@@ -267,7 +271,10 @@ fn values(series: &Series) -> impl Iterator<Item = f64> {
 }
 
 /// The second map over the first, cell by cell; `None` if they have no cell in common.
-fn heat_ratio((first_of, first): &(String, Series), (of, other): &(String, Series)) -> Option<Series> {
+fn heat_ratio(
+    (first_name, first): &(String, Series),
+    (other_name, other): &(String, Series),
+) -> Option<Series> {
     let mut below: HashMap<(&str, String), f64> = HashMap::new();
     for line in &first.lines {
         below.extend(line.points.iter().map(|[x, value]| ((line.name.as_str(), place(first, *x)), *value)));
@@ -280,7 +287,7 @@ fn heat_ratio((first_of, first): &(String, Series), (of, other): &(String, Serie
         };
         Line::new(&line.name, line.points.iter().filter_map(cell).collect())
     };
-    let quotient = format!("{of} ÷ {first_of}");
+    let quotient = format!("{other_name} ÷ {first_name}");
     let y = Axis::new(&quotient, "×").logarithmic();
     let series = Series::new(&other.title, Shape::Heat, other.x.clone(), y)
         .rows(&other.rows)
@@ -304,16 +311,16 @@ mod tests {
 
     fn heads(grid: &Grid) -> Vec<String> {
         let head = |heading: &Heading| match &heading.document {
-            Some(of) => format!("{} [{of}]", heading.text),
+            Some(document) => format!("{} [{document}]", heading.text),
             None => heading.text.clone(),
         };
         grid.headings.iter().map(head).collect()
     }
 
     fn single_document<'a>(tables: &'a [(String, Grid)], title: &str) -> &'a Grid {
-        let found: Vec<&Grid> = tables.iter().filter(|(t, _)| t == title).map(|(_, grid)| grid).collect();
-        assert_eq!(found.len(), 1, "{title} among {:?}", tables.iter().map(|(t, _)| t).collect::<Vec<_>>());
-        found[0]
+        let grids: Vec<&Grid> = tables.iter().filter(|(t, _)| t == title).map(|(_, grid)| grid).collect();
+        assert_eq!(grids.len(), 1, "{title} among {:?}", tables.iter().map(|(t, _)| t).collect::<Vec<_>>());
+        grids[0]
     }
 
     #[test]
@@ -473,9 +480,9 @@ mod tests {
 
     #[test]
     fn maps_without_a_common_cell_have_no_ratio() {
-        let (one, two) = (map(&[("1", 0.0, 5.0)], &["4 KiB"]), map(&[("1", 0.0, 5.0)], &["8 KiB"]));
-        assert_eq!(joined_pictures(vec![("a".into(), one.clone()), ("b".into(), two)], true).len(), 2);
-        assert_eq!(joined_pictures(vec![("a".into(), one.clone())], true)[0].series.title, "Map · a");
-        assert_eq!(joined_pictures(vec![("a".into(), one)], false)[0].series.title, "Map");
+        let (small, large) = (map(&[("1", 0.0, 5.0)], &["4 KiB"]), map(&[("1", 0.0, 5.0)], &["8 KiB"]));
+        assert_eq!(joined_pictures(vec![("a".into(), small.clone()), ("b".into(), large)], true).len(), 2);
+        assert_eq!(joined_pictures(vec![("a".into(), small.clone())], true)[0].series.title, "Map · a");
+        assert_eq!(joined_pictures(vec![("a".into(), small)], false)[0].series.title, "Map");
     }
 }

@@ -185,13 +185,13 @@ impl SelectedLine {
         let mut block = Vec::with_capacity(self.ios.len() * 4);
         let mut before = 0;
         for (time, _) in &self.ios {
-            let mut rest = time - before;
+            let mut delta = time - before;
             before = *time;
-            while rest >= 0x80 {
-                block.push(rest as u8 | 0x80);
-                rest >>= 7;
+            while delta >= 0x80 {
+                block.push(delta as u8 | 0x80);
+                delta >>= 7;
             }
-            block.push(rest as u8);
+            block.push(delta as u8);
         }
         block.extend(self.ios.iter().map(|(_, code)| code.to_le_bytes()[0]));
         block.extend(self.ios.iter().map(|(_, code)| code.to_le_bytes()[1]));
@@ -231,7 +231,7 @@ mod tests {
         let deflated = STANDARD.decode(&embedded_samples.data).unwrap();
         flate2::read::DeflateDecoder::new(&deflated[..]).read_to_end(&mut block).unwrap();
         let mut bytes = block.into_iter();
-        let mut all = Vec::new();
+        let mut ios = Vec::new();
         for line in &embedded_samples.lines {
             let mut time = 0u64;
             let times: Vec<u64> = (0..line.count)
@@ -253,7 +253,7 @@ mod tests {
             let high: Vec<u8> = bytes.by_ref().take(line.count).collect();
             for (at, time) in times.into_iter().enumerate() {
                 let code = f64::from(u16::from_le_bytes([low[at], high[at]]));
-                all.push((
+                ios.push((
                     line.op,
                     time as f64 * embedded_samples.time_unit_ns,
                     embedded_samples.latency_step.powf(code),
@@ -261,7 +261,7 @@ mod tests {
             }
         }
         assert_eq!(bytes.next(), None, "nothing is left");
-        all
+        ios
     }
 
     #[test]
@@ -272,13 +272,15 @@ mod tests {
             io(Op::Read, 61_000_000_000, 1),
             io(Op::Read, 1_000_000_500, 10_000_000_000),
         ];
-        let found = decode(&embed(&ios).unwrap());
+        let decoded = decode(&embed(&ios).unwrap());
         let expected = [("read", 0.0, 80e3), ("read", 500.0, 1e10), ("read", 60e9, 1.0), ("write", 4e9, 2e6)];
-        assert_eq!(found.len(), expected.len());
-        for ((op, at, latency), (of, then, long)) in found.into_iter().zip(expected) {
-            assert_eq!(op, of);
-            assert!((at - then).abs() <= 60e9 / TIME_PLACES, "{at} {then}");
-            assert!((latency / long - 1.0).abs() <= 0.0051, "{latency} {long}");
+        assert_eq!(decoded.len(), expected.len());
+        for ((op, at, latency), (expected_op, expected_at, expected_latency)) in
+            decoded.into_iter().zip(expected)
+        {
+            assert_eq!(op, expected_op);
+            assert!((at - expected_at).abs() <= 60e9 / TIME_PLACES, "{at} {expected_at}");
+            assert!((latency / expected_latency - 1.0).abs() <= 0.0051, "{latency} {expected_latency}");
         }
         assert_eq!(embed(&[]), None);
     }

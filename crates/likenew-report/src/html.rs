@@ -97,7 +97,7 @@ fn section(group: &Group<'_>) -> Markup {
     html! {
         @for (member, name) in group.members.iter().zip(&group.names) {
             @if group.members.len() > 1 { h2 { (title(name, &clean(&member.label))) } }
-            (found(&member.document))
+            (results(&member.document))
         }
         @for (title, grid) in group.tables() { h2 { (title) } (table(&grid)) }
         @if charts > 0 { p class="about" { (wording::PICTURES_NEED_SCRIPTS) } }
@@ -112,7 +112,7 @@ fn title(name: &str, label: &str) -> String {
 }
 
 /// The headline, its table, the actions, and every answer with its evidence.
-fn found(document: &Document) -> Markup {
+fn results(document: &Document) -> Markup {
     html! {
         p class="headline" { (mark(standing(&document.answers))) (wording::summary(document)) }
         @if let Some(table) = &document.overview.table { @if !table.rows.is_empty() { (overview(table)) } }
@@ -212,7 +212,7 @@ fn table(grid: &Grid) -> Markup {
                 table {
                     thead { tr { @for heading in &grid.headings {
                         th scope="col" class=[class(heading)] {
-                            (heading.text) @if let Some(of) = &heading.document { "\n" (of) }
+                            (heading.text) @if let Some(document) = &heading.document { "\n" (document) }
                         }
                     } } }
                     tbody { @for row in &grid.rows {

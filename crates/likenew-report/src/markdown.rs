@@ -12,11 +12,11 @@ use crate::wording;
 
 /// Documents below each other: summary, answers, table, commands, and on what it was measured.
 pub fn markdown(documents: &[LabeledDocument]) -> String {
-    let parts: Vec<String> = documents.iter().map(|document| one(&document.document)).collect();
+    let parts: Vec<String> = documents.iter().map(|document| document_text(&document.document)).collect();
     parts.join("\n---\n\n")
 }
 
-fn one(document: &Document) -> String {
+fn document_text(document: &Document) -> String {
     let mark = wording::mark(standing(&document.answers)).map_or_else(String::new, |mark| format!("{mark} "));
     let summary = wording::summary(document);
     let mut text = format!("**{mark}{}**\n", plain(&summary));
@@ -68,7 +68,7 @@ fn plain(text: &str) -> String {
 /// Names to the left, values to the right; a last column has the shares that a terminal draws as bars.
 fn table_lines(table: &OverviewTable) -> String {
     let has_shares = table.rows.iter().any(|row| row.share.is_some());
-    let share = |share: Option<f64>| share.map_or_else(String::new, |of| Share(of).to_string());
+    let share = |share: Option<f64>| share.map_or_else(String::new, |share| Share(share).to_string());
     let line = |cells: &[String], last: String| {
         let cells = cells.iter().map(|cell| plain(&clean(cell))).chain(has_shares.then_some(last));
         format!("| {} |\n", cells.collect::<Vec<_>>().join(" | "))
@@ -97,7 +97,7 @@ mod tests {
         table.push_with_share(["sustained write", "20.0 MB/s", "77.0 MB/s"], Some(0.26));
         document.overview =
             Overview { answers: vec!["cause".into()], table: Some(table), ..Overview::default() };
-        let text = one(&document);
+        let text = document_text(&document);
         assert!(text.starts_with("**✗ Writes are slow: 20 MB/s, 26% of new.**\n\n- ✗ Cause: data on /mnt/my\\_disk \\| scattered\n"), "{text}");
         assert!(text.contains("|  | now | when new |  |\n|---|---:|---:|---:|\n| sustained write | 20.0 MB/s | 77.0 MB/s | 26% |\n"), "{text}");
         assert!(text.contains("```sh\n# Tell the drive"), "{text}");

@@ -132,9 +132,9 @@ impl Scale {
     fn multiples_between(&self, base: f64, digits: &[f64]) -> Vec<f64> {
         let power = |value: f64| value.log10() / base.log10();
         let powers = (power(self.low).floor() as i32)..=(power(self.high).ceil() as i32);
-        let all = powers.flat_map(|power| digits.iter().map(move |digit| digit * base.powi(power)));
+        let values = powers.flat_map(|power| digits.iter().map(move |digit| digit * base.powi(power)));
         // The slack keeps powers that rounding put just beyond an end.
-        all.filter(|value| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(value)).collect()
+        values.filter(|value| (self.low * (1.0 - 1e-9)..=self.high * (1.0 + 1e-9)).contains(value)).collect()
     }
 }
 
@@ -276,8 +276,8 @@ mod tests {
         assert_eq!(Scale::of_positions([].into_iter(), &axis("bytes/s")), None);
         let zero = Scale::of_values([0.0].into_iter(), &axis(""), 3).unwrap();
         assert_eq!(zero.share(0.0), 0.0);
-        let one = Scale::of_positions([7.0].into_iter(), &axis("")).unwrap();
-        assert_eq!(one.share(7.0), 0.0);
+        let single = Scale::of_positions([7.0].into_iter(), &axis("")).unwrap();
+        assert_eq!(single.share(7.0), 0.0);
     }
 
     #[test]

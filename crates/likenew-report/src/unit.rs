@@ -128,16 +128,16 @@ impl Keys {
 /// Name and unit of a column, from its key: the unit is one of its words.
 pub(crate) fn heading(key: &str) -> (String, Unit) {
     let words: Vec<&str> = key.split('_').map(percentile).collect();
-    let found = KEYS.units.iter().find_map(|unit| {
+    let entry = KEYS.units.iter().find_map(|unit| {
         Some((words.windows(unit.words.len()).rposition(|window| *window == *unit.words)?, unit))
     });
-    let Some((at, found)) = found else { return (clean(&words.join(" ")), Unit::Plain) };
-    let shown = Some(&*found.shown).filter(|shown| !shown.is_empty());
-    let rest = &words[at + found.words.len()..];
+    let Some((at, entry)) = entry else { return (clean(&words.join(" ")), Unit::Plain) };
+    let shown = Some(&*entry.shown).filter(|shown| !shown.is_empty());
+    let rest = &words[at + entry.words.len()..];
     let text =
         words[..at].iter().copied().chain(shown).chain(rest.iter().copied()).collect::<Vec<_>>().join(" ");
-    let text = if text.is_empty() { found.alone.clone() } else { text.replace(" /s", "/s") };
-    (clean(&text), Unit::parse(&found.unit))
+    let text = if text.is_empty() { entry.alone.clone() } else { text.replace(" /s", "/s") };
+    (clean(&text), Unit::parse(&entry.unit))
 }
 
 /// A percentile as it is written: `p999` is `p99.9`.

@@ -75,7 +75,7 @@ impl Check {
         Ok(Self { options, is_of_repair: false })
     }
 
-    /// Follows it from its first step: what it measured, and whether it ended early. Something of it may have been done `before` the
+    /// Follows it from its first step: what it measured, and whether it ended early. Part of it may have been done `before` the
     /// step that comes next.
     pub(crate) fn follow<'a>(
         &self,
@@ -118,9 +118,9 @@ impl Procedure for Check {
     }
 
     fn bytes_written_max(&self, evidence: &Evidence, planned: &[Step]) -> Option<u64> {
-        let step =
+        let bytes_of =
             |step: &Step| Some(step.bytes_written_max()?.saturating_add(self.beyond_dry_run(evidence, step)));
-        planned.iter().try_fold(0u64, |sum, of| Some(sum.saturating_add(step(of)?)))
+        planned.iter().try_fold(0u64, |sum, step| Some(sum.saturating_add(bytes_of(step)?)))
     }
 
     fn run(&self, steps: &mut Steps<'_>) -> Result<Findings, String> {
@@ -131,7 +131,7 @@ impl Procedure for Check {
 
 /// Speed of writing places again over their first writes, from which the places were slow. Chosen: above the scatter of a check.
 const REWRITTEN_FASTER: f64 = 1.15;
-/// Probability, in 0..1, from which that is certain. Chosen: the usual 95%.
+/// Probability, in 0..1, from which something is certain. Chosen: the usual 95%.
 const SURE: f64 = 0.95;
 
 /// A check, and what it shows.
@@ -218,8 +218,9 @@ impl<'a> DiagnosedCheck<'a> {
     /// drive.
     pub(crate) fn sustained_goal(&self) -> Option<f64> {
         let measured = self.case().shortfall(Metric::SustainedWrite).map(|(_, reference)| reference);
-        let all = self.references.iter().filter(|reference| reference.metric == Metric::SustainedWrite);
-        let goal = measured.or_else(|| all.min_by_key(|of| of.origin).copied());
+        let references =
+            self.references.iter().filter(|reference| reference.metric == Metric::SustainedWrite);
+        let goal = measured.or_else(|| references.min_by_key(|reference| reference.origin).copied());
         goal.filter(|goal| goal.origin.is_of_this_drive()).map(|goal| goal.value)
     }
 
@@ -260,7 +261,7 @@ impl<'a> DiagnosedCheck<'a> {
 
     /// Whether rated speeds are those that the user named.
     fn has_given_speeds(&self) -> bool {
-        let is_rated = |of: &ReferenceOption| of.origin == Origin::Advertised;
+        let is_rated = |reference: &ReferenceOption| reference.origin == Origin::Advertised;
         self.results.evidence.identity.kind != TargetKind::Simulated
             && self.options.references.iter().any(is_rated)
     }
@@ -269,7 +270,7 @@ impl<'a> DiagnosedCheck<'a> {
         let CheckResults { evidence, ref past, .. } = self.results;
         let old = past.observations.iter().find_map(|observation| {
             match (&observation.probe, &observation.result) {
-                (Probe::OldFiles, ProbeResult::OldFiles(found)) => Some(Ok(found)),
+                (Probe::OldFiles, ProbeResult::OldFiles(old_files)) => Some(Ok(old_files)),
                 (Probe::OldFiles, ProbeResult::Unknown(reason)) => Some(Err(reason.as_str())),
                 _ => None,
             }
@@ -335,8 +336,8 @@ impl<'a> DiagnosedCheck<'a> {
 /// drive's link.
 fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<Reference> {
     let mut references = options.references();
-    for of in references.iter_mut().filter(|reference| reference.origin == Origin::OtherDrive) {
-        of.least = kin.share_of_other_place();
+    for reference in references.iter_mut().filter(|reference| reference.origin == Origin::OtherDrive) {
+        reference.least = kin.share_of_other_place();
     }
     references.extend(options.peers.iter().filter_map(|peers| {
         let among = AmongPeers::new(1.0, &peers.per_s)?;
@@ -344,15 +345,17 @@ fn references(options: &CheckOptions, kin: &Kin, facts: Option<&Facts>) -> Vec<R
         Some(Reference { least, ..Reference::new(peers.metric, Origin::Peers, among.median) })
     }));
     let mut known = kin.references();
-    known.retain(|of| references.iter().all(|given| (given.metric, given.origin) != (of.metric, of.origin)));
+    known.retain(|reference| {
+        references.iter().all(|given| (given.metric, given.origin) != (reference.metric, reference.origin))
+    });
     references.extend(known);
     let ceiling = facts.and_then(|facts| match facts.drives.as_slice() {
         [drive] => drive.link.ceiling_bytes_per_s.get(),
         _ => None,
     });
     if let Some(ceiling) = ceiling.filter(|ceiling| *ceiling > 0) {
-        let of = |metric| Reference::new(metric, Origin::Link, ceiling as f64);
-        references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(of));
+        let to_reference = |metric| Reference::new(metric, Origin::Link, ceiling as f64);
+        references.extend([Metric::SequentialRead, Metric::SequentialWrite].map(to_reference));
     }
     references
 }

@@ -298,12 +298,12 @@ mod tests {
     fn a_failing_drive_comes_first_and_so_does_silence() {
         let answers = |answers: &[Option<bool>]| judge(&known(answers), Some("/mnt/x")).answers;
         assert_eq!(answers(&[None, Some(true)])[0].id, wording::HEALTH);
-        for (asked, words) in [
+        for (reported, words) in [
             (&[None, None][..], "unknown (it takes root)"),
             (&[Some(false), None], "unknown for sd1 (it takes root)"),
             (&[], "unknown (no physical drive was found below this target)"),
         ] {
-            let first = answers(asked).remove(0);
+            let first = answers(reported).remove(0);
             assert_eq!((first.standing, &*first.answer), (Standing::Unknown, words));
         }
         assert_eq!(answers(&[Some(false)])[1].standing, Standing::Good);

@@ -63,13 +63,13 @@ impl Kin {
             return Self { volumes, ..Self::default() };
         }
         let Some(drive) = facts.plain_drive() else { return Self::default() };
-        let of = |(metric, figure)| Some((metric, usual_for(facts, figure)?));
+        let usual_of = |(metric, figure)| Some((metric, usual_for(facts, figure)?));
         Self {
             speed_classes: drive.card.as_ref().and_then(|card| {
                 Some((card.speed_classes.value()?.clone(), card.promised_bytes_per_s.get()? as f64))
             }),
             rated: of_drive(drive),
-            usual: FIGURES.into_iter().filter_map(of).collect(),
+            usual: FIGURES.into_iter().filter_map(usual_of).collect(),
             volumes: Vec::new(),
             fault: faults_met(drive).next().map(|fault| {
                 let version = drive.identity.firmware.value().map_or("", String::as_str);
@@ -103,7 +103,7 @@ impl Kin {
                 least: Some(PROMISE_KEPT),
                 ..Reference::new(Metric::SequentialWrite, Origin::Advertised, *per_s)
             });
-        // Few models, such as those of sticks in a review, are not all that a class has.
+        // A few models, such as the sticks of one review, do not stand for a class.
         let whole = self.usual.iter().filter(|(_, usual)| usual.values.len() >= MODELS_OF_A_CLASS);
         let of_class = whole.filter_map(|(metric, usual)| {
             let is_disk = matches!(usual.class, Class::Disk { .. });
@@ -117,25 +117,24 @@ impl Kin {
         rated.chain(promised).chain(of_class).collect()
     }
 
-    /// The types of volumes that reach one of their limits in what was measured, and go beyond none: the most I/Os and bytes a
-    /// second.
+    /// The types of volumes that the highest I/Os and bytes a second measured fit: they reach one limit and go beyond none.
     pub(crate) fn held_by(&self, iops: Option<f64>, bytes_per_s: Option<f64>) -> Vec<&'static str> {
         let over = |measured: Option<f64>, limit: Option<f64>| Some(measured? / limit?);
-        let holds = |of: &&Limits| {
-            let ios = [over(iops, of.iops), over(iops, of.burst_iops)];
-            let bytes = [over(bytes_per_s, of.bytes_per_s), over(bytes_per_s, of.burst_bytes_per_s)];
+        let holds = |limits: &&Limits| {
+            let ios = [over(iops, limits.iops), over(iops, limits.burst_iops)];
+            let bytes = [over(bytes_per_s, limits.bytes_per_s), over(bytes_per_s, limits.burst_bytes_per_s)];
             let is_at = |ratio: &f64| (ratio - 1.0).abs() <= AT_LIMIT;
             let is_beyond = |ratios: [Option<f64>; 2]| {
                 ratios.into_iter().flatten().reduce(f64::min).is_some_and(|ratio| ratio > 1.0 + AT_LIMIT)
             };
             let reaches = ios.iter().chain(&bytes).flatten().any(is_at);
-            of.kind != LimitKind::Most && reaches && !is_beyond(ios) && !is_beyond(bytes)
+            limits.kind != LimitKind::Most && reaches && !is_beyond(ios) && !is_beyond(bytes)
         };
         self.volumes.iter().filter(holds).map(|volume| volume.name).collect()
     }
 
-    /// Of a metric.
+    /// What new drives of its class reach in a metric.
     pub(crate) fn usual(&self, metric: Metric) -> Option<&Usual> {
-        self.usual.iter().find(|(of, _)| *of == metric).map(|(_, usual)| usual)
+        self.usual.iter().find(|(known, _)| *known == metric).map(|(_, usual)| usual)
     }
 }

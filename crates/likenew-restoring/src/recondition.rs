@@ -210,7 +210,7 @@ fn trial(checks: &[DiagnosedCheck<'_>]) -> Trial {
     }
 }
 
-/// Whether the file system writes what is written again to other places, so that this compares no place with itself.
+/// Whether the file system puts rewritten data elsewhere, so that rewriting compares no place with itself.
 fn writes_elsewhere(evidence: &Evidence) -> bool {
     const KINDS: [&str; 5] = ["bcachefs", "btrfs", "f2fs", "nilfs2", "zfs"];
     KINDS.iter().any(|kind| evidence.identity.has(("file system", kind)))
@@ -227,14 +227,15 @@ fn first_of(named: StepName, context: &StepContext<'_>, is_over: bool) -> Option
 
 /// Whether a step costs more than it has to: not everything is rewritten if a gentler step only has to wait.
 fn is_too_much(name: StepName, diagnosis: &Diagnosis) -> bool {
-    let has_to_wait = |found: &FoundCause| found.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
+    let has_to_wait =
+        |found_cause: &FoundCause| found_cause.blocked.iter().any(|step| step.kind != ActionKind::Rewrite);
     name == StepName::Rewrite && causes_needing(name, diagnosis).into_iter().any(has_to_wait)
 }
 
 /// Causes that were found, do harm, and are fixed by a step.
 fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
-    let found = diagnosis.causes.iter().filter(|cause| cause.cause.kind != CauseKind::ByDesign);
-    found.filter(|found| found.fixed_by.contains(&name.action())).collect()
+    let causes = diagnosis.causes.iter().filter(|cause| cause.cause.kind != CauseKind::ByDesign);
+    causes.filter(|cause| cause.fixed_by.contains(&name.action())).collect()
 }
 
 /// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places
@@ -351,7 +352,8 @@ impl Recondition {
         if let [_, .., last] = checks.as_slice() {
             findings.answers.extend(headline(last).map(wording::now));
             let dangers = last.diagnosis().latent.iter().filter(|latent| latent.is_problem());
-            let danger = |found: &FoundCause| wording::danger(found.cause.name, &found.statement);
+            let danger =
+                |found_cause: &FoundCause| wording::danger(found_cause.cause.name, &found_cause.statement);
             findings.answers.extend(dangers.map(danger));
         }
         let mut lines: Vec<StepLine> = finished_steps.iter().map(StepOutcome::line).collect();
@@ -372,12 +374,16 @@ impl Recondition {
         let mut listed = Vec::new();
         if let (true, [only]) = (finished_steps.is_empty(), checks.as_slice()) {
             // Where nothing was done, its speeds say why.
-            let mut of = only.findings();
+            let mut check_findings = only.findings();
             if table.is_none() {
                 listed.extend(findings.answers.iter().map(|answer| answer.id.clone()));
-                table = of.overview.table;
+                table = check_findings.overview.table;
             }
-            add_table(findings, "metrics", of.tables.swap_remove("metrics").into_iter().flatten());
+            add_table(
+                findings,
+                "metrics",
+                check_findings.tables.swap_remove("metrics").into_iter().flatten(),
+            );
         }
         findings.overview = Overview {
             answers: checks.get(1).map_or(listed, |_| {
@@ -558,9 +564,9 @@ fn put_plan(context: &StepContext<'_>, findings: &mut Findings) {
     findings.answers.extend(context.facts.into_iter().flat_map(lasting));
     let line = |name: StepName| {
         let reason = outcome::not_run_reason(context, name, &|_| true);
-        let of = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
+        let if_possible = |bytes: Option<u64>| bytes.filter(|_| possible.contains(&name));
         let step = implementation(name);
-        let (least, bytes) = (of(step.bytes_least(context)), of(step.bytes(context)));
+        let (least, bytes) = (if_possible(step.bytes_least(context)), if_possible(step.bytes(context)));
         PlanLine { step: name, reason, least, bytes }
     };
     let table = wording::plan_table(StepName::ALL.into_iter().map(line).collect());

@@ -123,8 +123,8 @@ impl Options for VerifyOptions {
             return Ok(());
         }
         if !has_size {
-            let each = whole / whole.div_ceil(self.file_size).max(1);
-            self.file_size = each - each % self.block;
+            let file_bytes = whole / whole.div_ceil(self.file_size).max(1);
+            self.file_size = file_bytes - file_bytes % self.block;
         }
         let files = whole.checked_div(self.file_size).unwrap_or(0);
         if files == 0 {

@@ -118,8 +118,8 @@ mod tests {
         assert!(compressed_share(DataClass::Zero) < 0.01);
         assert!(compressed_share(DataClass::Random) > 1.0);
         for share in [0.1, 0.25, 0.333, 0.5, 0.75, 0.9] {
-            let found = compressed_share(DataClass::Ratio(share as f32));
-            assert!((found - share).abs() < 0.02, "asked for {share}, LZ4 finds {found}");
+            let measured = compressed_share(DataClass::Ratio(share as f32));
+            assert!((measured - share).abs() < 0.02, "asked for {share}, LZ4 finds {measured}");
         }
     }
 

@@ -30,13 +30,13 @@ pub(crate) trait IoSource {
 
     /// Adds the I/O that [`IoSource::ready`] has just named to the batch that it leaves with. It is made there: a processor that
     /// has just stored its fields waits before it can copy them.
-    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure;
+    fn issue(&mut self, index: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure;
 
     /// The batch has left.
     fn on_submit(&mut self, _at: Nanos) {}
 
     /// What [`IoSource::issue`] was called with has ended.
-    fn on_end(&mut self, of: usize, sample: &Sample);
+    fn on_end(&mut self, index: usize, sample: &Sample);
 
     /// When it has to be asked again even if nothing ends first.
     fn next_due(&self, now: Nanos) -> Nanos;
@@ -91,13 +91,13 @@ impl IoSource for Streams {
     }
 
     #[inline]
-    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
-        self.issuers[of].issue(slot, batch)
+    fn issue(&mut self, index: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
+        self.issuers[index].issue(slot, batch)
     }
 
     #[inline]
-    fn on_end(&mut self, of: usize, _: &Sample) {
-        self.issuers[of].on_end();
+    fn on_end(&mut self, index: usize, _: &Sample) {
+        self.issuers[index].on_end();
     }
 
     fn next_due(&self, _: Nanos) -> Nanos {
@@ -164,17 +164,17 @@ impl Issuer {
         let mut issuers: Vec<Self> = Vec::new();
         // By copy: the issuer whose streams take turns.
         let mut turns: Vec<(u32, usize)> = Vec::new();
-        for of in copies {
-            let stream = &workload.streams[usize::from(of.stream)];
-            let kind = Kind::new(stream, *of, geometry, workload.seed);
+        for stream_copy in copies {
+            let stream = &workload.streams[usize::from(stream_copy.stream)];
+            let kind = Kind::new(stream, *stream_copy, geometry, workload.seed);
             let Arrival::Interleaved { weight, .. } = stream.arrival else {
                 issuers.push(Self::new(kind, 1, stream.arrival, started_at));
                 continue;
             };
-            match turns.iter().find(|(copy, _)| *copy == of.copy) {
+            match turns.iter().find(|(copy, _)| *copy == stream_copy.copy) {
                 Some((_, index)) => issuers[*index].join(kind, weight),
                 None => {
-                    turns.push((of.copy, issuers.len()));
+                    turns.push((stream_copy.copy, issuers.len()));
                     issuers.push(Self::new(kind, weight, stream.arrival, started_at));
                 }
             }
@@ -635,7 +635,7 @@ mod tests {
         let mut first = Vec::new();
         for _ in 0..200 {
             let drawn: Vec<usize> = (0..100).map(|_| schedule.draw(&mut random)).collect();
-            let count = |of| drawn.iter().filter(|index| **index == of).count();
+            let count = |stream| drawn.iter().filter(|index| **index == stream).count();
             assert_eq!((count(0), count(1), count(2)), (5, 0, 95));
             first.push(drawn[0]);
         }

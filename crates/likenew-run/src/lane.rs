@@ -190,7 +190,8 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
             self.asked_at.get_or_insert(self.now);
         }
         let silent = self.now.since(self.silent_since);
-        let is_too_long = |asked: Nanos| self.now.since(asked.max(self.silent_since)) >= SILENCE_STOPPED_MAX;
+        let is_too_long =
+            |asked_at: Nanos| self.now.since(asked_at.max(self.silent_since)) >= SILENCE_STOPPED_MAX;
         if silent < SILENCE_MAX && !self.asked_at.is_some_and(is_too_long) {
             return Ok(());
         }
@@ -204,8 +205,8 @@ impl<'a, C: IoSource> LaneLoop<'a, C> {
     /// Makes everything durable at the end, if the workload came to its end and asks for that.
     #[cold]
     fn flush(&mut self, recorder: &mut dyn Recorder) -> Result<(), TargetError> {
-        let asked = self.flushes && self.stop.is_none();
-        let Some(slot) = self.free.pop().filter(|_| asked) else { return Ok(()) };
+        let is_needed = self.flushes && self.stop.is_none();
+        let Some(slot) = self.free.pop().filter(|_| is_needed) else { return Ok(()) };
         let flush = Io { slot, op: Op::Flush, offset: 0, length: 0, data: DataClass::Zero, sync: None };
         let sent = self.target.submit(&[flush])?;
         self.busy.on_submit(sent, 1);

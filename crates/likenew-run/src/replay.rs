@@ -213,12 +213,12 @@ impl IoSource for Recording {
         Ok((goes && self.in_flight < self.depth).then_some(head))
     }
 
-    fn issue(&mut self, of: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
-        if self.tickets[of].sent.is_none() && self.tickets[of].pieces == 0 {
-            self.first(of);
+    fn issue(&mut self, index: usize, slot: Slot, batch: &mut Vec<Io>) -> Departure {
+        if self.tickets[index].sent.is_none() && self.tickets[index].pieces == 0 {
+            self.first(index);
         }
         self.in_flight += 1;
-        let ticket = &mut self.tickets[of];
+        let ticket = &mut self.tickets[index];
         let (op, offset) = (ticket.io.op, ticket.rest.offset);
         let length = self.map.piece(op, ticket.rest);
         ticket.rest =
@@ -236,19 +236,19 @@ impl IoSource for Recording {
         self.ledger.on_submit(at);
     }
 
-    fn on_end(&mut self, of: usize, sample: &Sample) {
+    fn on_end(&mut self, index: usize, sample: &Sample) {
         if self.in_flight == self.depth {
             self.full_until = sample.done;
         }
         self.in_flight -= 1;
-        let ticket = &mut self.tickets[of];
+        let ticket = &mut self.tickets[index];
         ticket.pieces -= 1;
         ticket.done = ticket.done.max(sample.done);
         ticket.sent = Some(ticket.sent.map_or(sample.sent, |sent| sent.min(sample.sent)));
         if ticket.is_over() {
             self.pacer.on_end(&ticket.io, ticket.token, ticket.done);
             self.ledger.finish(ticket);
-            self.free.push(of);
+            self.free.push(index);
         }
     }
 

@@ -166,11 +166,11 @@ fn rewrites(geometry: &Geometry, segments: &[Segment], observations: &[Observati
         };
         for (index, stream) in segment.workload.streams.iter().enumerate() {
             let bytes = |op| {
-                let of = segment
+                let tallies = segment
                     .tallies
                     .iter()
                     .filter(|tally| usize::from(tally.stream) == index && tally.op == op);
-                of.map(|tally| tally.bytes).sum::<u64>()
+                tallies.map(|tally| tally.bytes).sum::<u64>()
             };
             let region = stream.pattern.region().resolve(geometry.capacity, geometry.block);
             let region = region.expect("a workload that ran fits its drive");
@@ -244,10 +244,10 @@ impl WrittenRanges {
             return;
         }
         let mut kept: Vec<(Range<u64>, DataClass)> = Vec::with_capacity(self.ranges.len() + 2);
-        for (old, of) in self.ranges.drain(..) {
+        for (old, old_data) in self.ranges.drain(..) {
             for part in [old.start..old.end.min(range.start), old.start.max(range.end)..old.end] {
                 if !part.is_empty() {
-                    kept.push((part, of));
+                    kept.push((part, old_data));
                 }
             }
         }
@@ -255,7 +255,9 @@ impl WrittenRanges {
         kept.sort_by_key(|(range, _)| range.start);
         for (range, data) in kept {
             match self.ranges.last_mut() {
-                Some((last, of)) if last.end == range.start && *of == data => last.end = range.end,
+                Some((last, last_data)) if last.end == range.start && *last_data == data => {
+                    last.end = range.end
+                }
                 _ => self.ranges.push((range, data)),
             }
         }

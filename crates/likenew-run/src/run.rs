@@ -133,7 +133,7 @@ fn run_lanes(
 ) -> Result<Vec<LaneResult>, TargetError> {
     let count = lanes.len();
     let halt = &AtomicBool::new(false);
-    let one = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
+    let measure_lane = move |lane: &mut Lane<'_>, share: &LaneShare<'_>, extra| {
         let mut recorders = (SegmentRecorder::default(), extra);
         let source = |target: &dyn Target, started_at| {
             Streams::new(share.workload, &share.copies, target.geometry(), started_at)
@@ -143,7 +143,7 @@ fn run_lanes(
     };
     let work = lanes.iter_mut().zip(shares).zip(extra);
     if count == 1 {
-        return Ok(work.map(|((lane, share), extra)| one(lane, share, extra)).collect());
+        return Ok(work.map(|((lane, share), extra)| measure_lane(lane, share, extra)).collect());
     }
     // Empty until all threads are there, or for ever `None`: then those that are there have nothing to wait for.
     let start: &OnceLock<Option<Barrier>> = &OnceLock::new();
@@ -153,7 +153,7 @@ fn run_lanes(
                 Builder::new().name("lane".into()).spawn_scoped(scope, move || {
                     start.wait().as_ref().map(|barrier| {
                         barrier.wait();
-                        one(lane, share, extra)
+                        measure_lane(lane, share, extra)
                     })
                 })
             })
@@ -177,8 +177,8 @@ fn join(ends: Vec<LaneResult>, workload: &Workload) -> RunResult {
         }
         target_error = target_error.or(end.target_error);
         records.push(recorder);
-        if let Some(found) = end.damage {
-            damage.get_or_insert_default().merge(found);
+        if let Some(lane_damage) = end.damage {
+            damage.get_or_insert_default().merge(lane_damage);
         }
     }
     let segment = Segment { damage, ..SegmentRecorder::join(records, workload, stop) };

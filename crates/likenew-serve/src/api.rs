@@ -85,9 +85,9 @@ fn body<T>(body: Result<Json<T>, JsonRejection>) -> Result<T, ApiError> {
 
 async fn estimate(
     State(api): State<Api>,
-    asked: Result<Json<Order>, JsonRejection>,
+    order: Result<Json<Order>, JsonRejection>,
 ) -> Result<Json<Cost>, ApiError> {
-    api.jobs.estimate(&body(asked)?).await.map(Json)
+    api.jobs.estimate(&body(order)?).await.map(Json)
 }
 
 async fn estimate_rest(State(api): State<Api>, Path(name): Path<String>) -> Result<Json<Cost>, ApiError> {
@@ -122,10 +122,10 @@ struct Advised {
 /// What can be ordered here of each; nothing where only a terminal can do it.
 async fn orders(
     State(api): State<Api>,
-    asked: Result<Json<Advised>, JsonRejection>,
+    advised: Result<Json<Advised>, JsonRejection>,
 ) -> Result<Json<Vec<Option<Order>>>, ApiError> {
     let order = |command: &String| api.jobs.grammar().order(command);
-    Ok(Json(body(asked)?.commands.iter().map(order).collect()))
+    Ok(Json(body(advised)?.commands.iter().map(order).collect()))
 }
 
 async fn jobs(State(api): State<Api>) -> Json<Vec<JobView>> {
@@ -194,10 +194,10 @@ async fn list_runs(
 /// The runs to compare, in order: `?run=A&run=B`.
 async fn compare(
     State(api): State<Api>,
-    asked: Result<Query<Vec<(String, String)>>, QueryRejection>,
+    pairs: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, ApiError> {
     let runs: Vec<String> =
-        query(asked)?.into_iter().filter(|(key, _)| key == "run").map(|(_, name)| name).collect();
+        query(pairs)?.into_iter().filter(|(key, _)| key == "run").map(|(_, name)| name).collect();
     api.program.comparison(&runs).await.map(json)
 }
 

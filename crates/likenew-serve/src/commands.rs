@@ -232,11 +232,11 @@ impl Program {
 }
 
 impl Program {
-    /// Ends all that is asked, and whatever is asked from now on waits for ever; but does not wait for longer than this.
+    /// Ends what is under way, and lets whatever is asked for from now on wait for ever; waits itself no longer than this.
     pub(crate) async fn end_all(&self, patience: Duration) {
         self.ending.send_replace(true);
-        let all = tokio::time::timeout(patience, self.turns.acquire_many(AT_ONCE as u32)).await;
-        if let Ok(Ok(turns)) = all {
+        let turns = tokio::time::timeout(patience, self.turns.acquire_many(AT_ONCE as u32)).await;
+        if let Ok(Ok(turns)) = turns {
             turns.forget();
         }
     }

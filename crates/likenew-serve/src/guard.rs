@@ -313,9 +313,9 @@ mod tests {
     fn other_pages_are_refused() {
         let guard = guard();
         let check = |lines: &[(&'static str, &str)]| {
-            let mut all = vec![("host", "localhost:7373")];
-            all.extend_from_slice(lines);
-            guard.check_origin(&headers(&all)).is_ok()
+            let mut all_lines = vec![("host", "localhost:7373")];
+            all_lines.extend_from_slice(lines);
+            guard.check_origin(&headers(&all_lines)).is_ok()
         };
         assert!(check(&[("origin", "http://localhost:7373")]) && check(&[("sec-fetch-site", "same-origin")]));
         for origin in
@@ -361,11 +361,11 @@ mod tests {
 
     #[test]
     fn a_new_one_is_long_and_another_each_time() {
-        let (one, other) = (Secret::new().unwrap(), Secret::new().unwrap());
-        assert_eq!(one.as_str().len(), 64);
-        assert!(one.matches(one.as_str().as_bytes()) && !one.matches(other.as_str().as_bytes()));
-        assert!(!one.matches(b"") && !one.matches(&one.as_str().as_bytes()[..63]));
-        assert_eq!(format!("{one:?}"), "Secret");
+        let (secret, other) = (Secret::new().unwrap(), Secret::new().unwrap());
+        assert_eq!(secret.as_str().len(), 64);
+        assert!(secret.matches(secret.as_str().as_bytes()) && !secret.matches(other.as_str().as_bytes()));
+        assert!(!secret.matches(b"") && !secret.matches(&secret.as_str().as_bytes()[..63]));
+        assert_eq!(format!("{secret:?}"), "Secret");
     }
 
     #[test]

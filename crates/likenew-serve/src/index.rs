@@ -130,14 +130,14 @@ impl Index {
 
     /// One drive over time as JSON, by its key.
     pub(crate) async fn drive(&self, key: String) -> Result<String, ApiError> {
-        let found = self
+        let drive = self
             .ask(move |history| {
-                let found = history.find(&key)?.into_iter().find(|drive| drive.key == key);
-                found.map(|row| over_time(history, row)).transpose()
+                let row = history.find(&key)?.into_iter().find(|drive| drive.key == key);
+                row.map(|row| over_time(history, row)).transpose()
             })
             .await?;
         let unknown = || ApiError::new(StatusCode::NOT_FOUND, wording::NO_SUCH_DRIVE);
-        Ok(drive_json(&found.ok_or_else(unknown)?))
+        Ok(drive_json(&drive.ok_or_else(unknown)?))
     }
 
     /// All drives as metrics.

@@ -51,7 +51,7 @@ pub(crate) struct Jobs {
     program: Arc<Program>,
     grammar: Grammar,
     table: Mutex<Table>,
-    /// Held while the cost of a run is asked: asking locks the drive, and who types asks again and again.
+    /// Held while the cost of a run is estimated: that locks the drive, and whoever types asks again and again.
     asking: tokio::sync::Mutex<()>,
 }
 
@@ -293,14 +293,14 @@ impl Jobs {
     pub(crate) async fn end_all(&self, patience: Duration) {
         let running: Vec<Arc<Job>> =
             self.table().jobs.values().filter(|job| job.is_own && !job.is_over()).cloned().collect();
-        let all = async {
+        let ending = async {
             for job in running {
                 job.cancel.notify_one();
                 job.ended().await;
             }
         };
-        // Who does not end in time goes on: it is a program of its own, and its run is kept.
-        let _ = tokio::time::timeout(patience, all).await;
+        // A job that does not end in time goes on: it is a program of its own, and its run is kept.
+        let _ = tokio::time::timeout(patience, ending).await;
     }
 
     fn table(&self) -> MutexGuard<'_, Table> {

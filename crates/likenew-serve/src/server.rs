@@ -64,14 +64,14 @@ impl Server {
     /// # Errors
     /// The address is taken or no address of this machine, or other machines reach it and the owner gave no secret.
     pub fn bind(settings: Settings) -> Result<Self, ServeError> {
-        let asked = settings.listen;
+        let listen = settings.listen;
         let secret = match &settings.secret {
             Some(secret) => secret.clone(),
-            None if asked.ip().is_loopback() => Secret::new()?,
-            None => return Err(ServeError::RemoteWithoutSecret { address: asked }),
+            None if listen.ip().is_loopback() => Secret::new()?,
+            None => return Err(ServeError::RemoteWithoutSecret { address: listen }),
         };
-        let failed = |error| ServeError::Listen { address: asked, error };
-        let listener = std::net::TcpListener::bind(asked).map_err(failed)?;
+        let failed = |error| ServeError::Listen { address: listen, error };
+        let listener = std::net::TcpListener::bind(listen).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         Ok(Self { listener, address, secret, settings })

@@ -47,6 +47,6 @@ pub fn by_reported_model(model: &str, capacity_bytes: u64) -> Option<&'static En
             .as_ref()
             .is_some_and(|reported_models| reported_models.is(own, model, capacity_bytes))
     };
-    let mut found = catalog().iter().filter(is_it);
-    found.next().filter(|_| found.next().is_none())
+    let mut matching = catalog().iter().filter(is_it);
+    matching.next().filter(|_| matching.next().is_none())
 }

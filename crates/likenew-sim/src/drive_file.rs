@@ -80,9 +80,9 @@ impl<'a> Section<'a> {
         read: impl FnOnce(&mut Self) -> Result<T, SimError>,
     ) -> Result<T, SimError> {
         let path = self.path(key);
-        let found = self.take(key).ok_or_else(|| self.error(FileError::NoTable(path.clone())))?;
-        let at = found.span().start;
-        let mut section = match found.into_inner() {
+        let entry = self.take(key).ok_or_else(|| self.error(FileError::NoTable(path.clone())))?;
+        let at = entry.span().start;
+        let mut section = match entry.into_inner() {
             DeValue::Table(table) => Self::new(self.text, path, Spanned::new(at..at, table)),
             other => return Err(self.text.error(at, FileError::NotATable { path, found: spell(&other) })),
         };
@@ -123,11 +123,11 @@ impl<'a> Section<'a> {
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
-        (of, value): (&'static str, u64),
+        (unit_key, value): (&'static str, u64),
     ) -> Result<Option<u64>, SimError> {
         match self.integer_or_none(key, range)? {
             Some(number) if !number.is_multiple_of(value) => {
-                self.refuse(key, number, Domain::MultipleOf { key: of, value })
+                self.refuse(key, number, Domain::MultipleOf { key: unit_key, value })
             }
             number => Ok(number),
         }
@@ -138,13 +138,13 @@ impl<'a> Section<'a> {
         &mut self,
         key: &'static str,
         range: RangeInclusive<u64>,
-        of: (&'static str, u64),
+        unit: (&'static str, u64),
     ) -> Result<u64, SimError> {
         let number = self.integer(key, range)?;
-        if number.is_multiple_of(of.1) {
+        if number.is_multiple_of(unit.1) {
             return Ok(number);
         }
-        self.refuse(key, number, Domain::MultipleOf { key: of.0, value: of.1 })
+        self.refuse(key, number, Domain::MultipleOf { key: unit.0, value: unit.1 })
     }
 
     /// A count that fits 32 bits.
@@ -219,11 +219,11 @@ impl<'a> Section<'a> {
     ) -> Result<&'static str, SimError> {
         let path = self.path(key);
         let domain = Domain::words(words);
-        let Some(found) = self.take(key) else { return Err(self.error(FileError::NoWord { path, domain })) };
-        let word = words.iter().find(|word| found.get_ref().as_str() == Some(word));
+        let Some(entry) = self.take(key) else { return Err(self.error(FileError::NoWord { path, domain })) };
+        let word = words.iter().find(|word| entry.get_ref().as_str() == Some(word));
         word.copied().ok_or_else(|| {
-            let error = FileError::wrong_value(path, spell(found.get_ref()), domain);
-            self.text.error(found.span().start, error)
+            let error = FileError::wrong_value(path, spell(entry.get_ref()), domain);
+            self.text.error(entry.span().start, error)
         })
     }
 
@@ -245,8 +245,8 @@ impl<'a> Section<'a> {
     }
 
     /// Refuses the number at a key, which does not go together with others.
-    pub(crate) fn refuse<T>(&self, key: &str, found: impl ToString, domain: Domain) -> Result<T, SimError> {
-        Err(self.error(FileError::wrong_value(self.path(key), found, domain)))
+    pub(crate) fn refuse<T>(&self, key: &str, value: impl ToString, domain: Domain) -> Result<T, SimError> {
+        Err(self.error(FileError::wrong_value(self.path(key), value, domain)))
     }
 
     /// The place of this table.
@@ -261,11 +261,11 @@ impl<'a> Section<'a> {
         read_value: impl Fn(&DeValue<'_>) -> Option<T>,
     ) -> Result<T, SimError> {
         let path = self.path(key);
-        let Some(found) = self.take(key) else {
+        let Some(entry) = self.take(key) else {
             return Err(self.error(FileError::NoValue { path, domain }));
         };
-        let at = found.span().start;
-        let DeValue::Table(mut table) = found.into_inner() else {
+        let at = entry.span().start;
+        let DeValue::Table(mut table) = entry.into_inner() else {
             return Err(self.text.error(at, FileError::NoSource { path, domain }));
         };
         let (value, source) = (table.remove("value"), table.remove("source"));
@@ -548,8 +548,11 @@ mod tests {
         let entry = "{ value = 20, source = \"counted\" }";
         let model = Model::parse("x", &replace_entries("x", text, &[("nand.programs_max", entry)]).unwrap());
         let model = model.unwrap();
-        let found = model.source("nand.programs_max").unwrap();
-        assert_eq!((found.value.as_str(), found.source.as_str(), &found.range), ("20", "counted", &None));
+        let sourced = model.source("nand.programs_max").unwrap();
+        assert_eq!(
+            (sourced.value.as_str(), sourced.source.as_str(), &sourced.range),
+            ("20", "counted", &None)
+        );
         assert!(replace_entries("x", text, &[("nand.nonsense", entry)]).is_err());
     }
 
@@ -565,8 +568,8 @@ mod tests {
         for text in [inline, &sections, &dotted] {
             let slots = |text: &str| {
                 let model = Model::parse("tiny", text).unwrap();
-                let found = model.source("link.command_slots").unwrap();
-                (found.value.clone(), found.source.clone())
+                let sourced = model.source("link.command_slots").unwrap();
+                (sourced.value.clone(), sourced.source.clone())
             };
             let (_, source) = slots(text);
             let replaced = replace_values("tiny", text, &[("link.command_slots", "3")]).unwrap();

@@ -51,8 +51,8 @@ pub(crate) fn explain(spec: &Spec, own: &Model) -> Explanation {
     let limit = |rate_name: &str| {
         parts.ceilings.iter().find(|ceiling| ceiling.rate_name == rate_name).map(Ceiling::limit)
     };
-    for (name, of) in [(wording::READ_ALL, SEQUENTIAL_READ), (wording::WRITE_ALL, SEQUENTIAL_WRITE)] {
-        if let Some(Value::BytesPerSecond(rate)) = limit(of).map(|bound| bound.value.clone())
+    for (name, rate_name) in [(wording::READ_ALL, SEQUENTIAL_READ), (wording::WRITE_ALL, SEQUENTIAL_WRITE)] {
+        if let Some(Value::BytesPerSecond(rate)) = limit(rate_name).map(|bound| bound.value.clone())
             && !parts.times.iter().any(|time| time.name == name)
         {
             parts.times.push(Fact::new(name, Value::seconds(model.capacity_bytes as f64 / rate)));
@@ -319,8 +319,8 @@ fn group_thousands(number: u64) -> String {
         return digits;
     }
     let first = (digits.len() - 1) % 3 + 1;
-    let rest = digits.as_bytes()[first..].chunks(3).map(|chunk| String::from_utf8_lossy(chunk));
-    rest.fold(digits[..first].to_owned(), |grouped, chunk| format!("{grouped},{chunk}"))
+    let groups = digits.as_bytes()[first..].chunks(3).map(|chunk| String::from_utf8_lossy(chunk));
+    groups.fold(digits[..first].to_owned(), |grouped, chunk| format!("{grouped},{chunk}"))
 }
 
 /// A named figure.

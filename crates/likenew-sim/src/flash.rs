@@ -129,8 +129,8 @@ impl FlashGeometry {
     /// # Errors
     /// What does not fit.
     pub fn check(&self) -> Result<(), LayoutError> {
-        let all = [self.dies, self.blocks_per_die, self.pages_per_block, self.row_pages, self.unit_pages];
-        if all.contains(&0) || self.user_pages == 0 {
+        let counts = [self.dies, self.blocks_per_die, self.pages_per_block, self.row_pages, self.unit_pages];
+        if counts.contains(&0) || self.user_pages == 0 {
             return Err(LayoutError::ZeroCount);
         }
         if self.dies > u32::from(u16::MAX) || self.pages_per_block > u32::from(u16::MAX) {

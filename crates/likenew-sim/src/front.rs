@@ -41,8 +41,8 @@ impl HostLink {
 
     /// Moves so many bytes per second at most from now on, or as many as it can.
     pub(crate) fn limit(&mut self, bytes_per_s: Option<u64>) {
-        let all = self.parameters.bytes_per_s;
-        self.bytes_per_s = bytes_per_s.map_or(all, |limit| limit.min(all));
+        let full_rate = self.parameters.bytes_per_s;
+        self.bytes_per_s = bytes_per_s.map_or(full_rate, |limit| limit.min(full_rate));
     }
 
     /// When `bytes` that the host sends from `now` on are in the drive.

@@ -74,13 +74,13 @@ fn file_system(spec: &Spec, model: &Model) -> FileSystem {
     let is_known = spec.fill.is_some() || spec.deleted > 0.0 || spec.state == crate::State::New;
     let used = is_known.then(|| (model.capacity_bytes as f64 * spec.in_use()) as u64);
     let silent = wording::USED_SPACE_NOT_REPORTED;
-    let of = |amount: Option<u64>| Fact::from_option(amount, silent, ORIGIN);
+    let to_fact = |amount: Option<u64>| Fact::from_option(amount, silent, ORIGIN);
     FileSystem {
         point: "/simulated".to_owned(),
         kind: fact("simulated".to_owned()),
         total_bytes: fact(model.capacity_bytes),
-        used_bytes: of(used),
-        free_bytes: of(used.map(|used| model.capacity_bytes - used)),
+        used_bytes: to_fact(used),
+        free_bytes: to_fact(used.map(|used| model.capacity_bytes - used)),
         used_percent: Fact::from_option(
             used.map(|used| 100.0 * used as f64 / model.capacity_bytes as f64),
             silent,

@@ -222,9 +222,9 @@ fn read_identity(section: &mut Section<'_>) -> Result<Identity, SimError> {
     if !identity.sector_bytes.is_power_of_two() {
         return section.refuse("sector_bytes", identity.sector_bytes, Domain::PowerOfTwo);
     }
-    let (of, sector) = identity.sector();
+    let (sector_key, sector) = identity.sector();
     if !identity.capacity_bytes.is_multiple_of(sector) {
-        let domain = Domain::MultipleOf { key: of, value: sector };
+        let domain = Domain::MultipleOf { key: sector_key, value: sector };
         return section.refuse("capacity_bytes", identity.capacity_bytes, domain);
     }
     Ok(identity)
@@ -342,11 +342,11 @@ mod tests {
     fn the_size_has_to_fit_as_well() {
         let reported_models =
             ReportedModels { patterns: vec!["OCZ-VERTEX3".into()], example: "OCZ-VERTEX3".into() };
-        let is = |model, bytes| reported_models.is(120_034_123_776, model, bytes);
-        assert!(is("OCZ-VERTEX3  ", 120_034_123_776) && is("ocz-vertex3", 119_900_000_000));
+        let fits = |model, bytes| reported_models.is(120_034_123_776, model, bytes);
+        assert!(fits("OCZ-VERTEX3  ", 120_034_123_776) && fits("ocz-vertex3", 119_900_000_000));
         for bytes in [240_057_409_536, 90_028_302_336, 128_035_676_160, 0, u64::MAX] {
-            assert!(!is("OCZ-VERTEX3", bytes), "{bytes}");
+            assert!(!fits("OCZ-VERTEX3", bytes), "{bytes}");
         }
-        assert!(!is("OCZ-VERTEX3 MI", 120_034_123_776));
+        assert!(!fits("OCZ-VERTEX3 MI", 120_034_123_776));
     }
 }

@@ -219,11 +219,11 @@ impl Spec {
     /// Refuses a drive for which this process gets no memory, before its tables are made.
     fn check_memory(&self, model: &Model) -> Result<(), SimError> {
         let Mechanism::Flash(flash) = &model.mechanism else { return Ok(()) };
-        let (user, all) = match flash.layer {
+        let (user, physical) = match flash.layer {
             Layer::Page(page) => (page.flash.user_pages.into(), page.flash.pages()),
             _ => (model.capacity_bytes / PAGE_BYTES, model.capacity_bytes / PAGE_BYTES),
         };
-        let tables = [user, all].map(|pages: u64| pages * size_of::<u32>() as u64);
+        let tables = [user, physical].map(|pages: u64| pages * size_of::<u32>() as u64);
         let others = ((tables[0] + tables[1]) as f64 * OTHER_MEMORY) as u64;
         reserve(&[tables[0], tables[1], others]).map_err(|source| {
             let bytes = tables[0] + tables[1] + others;
@@ -238,8 +238,8 @@ const PAGE_BYTES: u64 = 4096;
 const OTHER_MEMORY: f64 = 0.3;
 
 fn entry(name: &str) -> &'static Entry {
-    let found = catalog().iter().find(|entry| entry.name == name);
-    found.expect("the name was looked up when the spec was read")
+    let entry = catalog().iter().find(|entry| entry.name == name);
+    entry.expect("the name was looked up when the spec was read")
 }
 
 fn read(path: &Path, read_file: impl Fn(&Path) -> io::Result<Vec<u8>>) -> Result<Vec<u8>, SimError> {

@@ -125,12 +125,12 @@ impl Situations {
         for setting in &SETTINGS {
             let (key, example) = (setting.key, setting.example());
             let parse = |text: &str| {
-                let mut one = Self::default();
-                one.set(key, text)?.ok().map(|()| one)
+                let mut parsed = Self::default();
+                parsed.set(key, text)?.ok().map(|()| parsed)
             };
             let domain = Domain::TextSuchAs(example.to_owned());
-            if let Some(one) = section.parsed_or_none(key, domain, parse)? {
-                situations = one.merge_with(&situations);
+            if let Some(parsed) = section.parsed_or_none(key, domain, parse)? {
+                situations = parsed.merge_with(&situations);
             }
         }
         Ok(situations)
@@ -377,12 +377,12 @@ mod tests {
         fn every_setting_takes_its_example_and_no_nonsense() {
             for setting in &SETTINGS {
                 let (key, value) = (setting.key, setting.example());
-                let mut one = Situations::default();
-                one.set(key, value).expect(key).expect(value);
-                assert_ne!(one, Situations::default());
-                assert_eq!(one.describe().len(), 1, "{key}");
-                assert_eq!(one.merge_with(&Situations::default()), one);
-                assert_eq!(Situations::default().merge_with(&one), one);
+                let mut situations = Situations::default();
+                situations.set(key, value).expect(key).expect(value);
+                assert_ne!(situations, Situations::default());
+                assert_eq!(situations.describe().len(), 1, "{key}");
+                assert_eq!(situations.merge_with(&Situations::default()), situations);
+                assert_eq!(Situations::default().merge_with(&situations), situations);
                 for nonsense in ["", "-1", "much", "0", "1e99"] {
                     let error = Situations::default().set(key, nonsense).expect(key).expect_err(nonsense);
                     assert!(error.to_string().starts_with(key), "{error}");

@@ -222,8 +222,8 @@ mod tests {
     fn it_can_be_stopped_at_any_time() {
         let past =
             DriveTreatment { fill: 1.0, overwritten_share: 100.0, age: Nanos::ZERO, writes_per_unit: None };
-        let asked = std::cell::Cell::new(0);
-        let is_stopped = || asked.replace(asked.get() + 1) == 2;
+        let calls = std::cell::Cell::new(0);
+        let is_stopped = || calls.replace(calls.get() + 1) == 2;
         let stopped = super::make(PageMap::new(geometry()), geometry().flash.dies, past, &is_stopped);
         // Once before it is filled, and twice while it is overwritten.
         assert_eq!(stopped.counts().host_pages, 3000 + ASK_PAGES as u64);

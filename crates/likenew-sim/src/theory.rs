@@ -82,13 +82,13 @@ pub fn choices(pages_per_block: u32, count: u32, alpha: f64) -> f64 {
     assert!(count > 0, "one block at least is drawn");
     let pages = f64::from(pages_per_block);
     let exponent = i32::try_from(count).expect("a reasonable number of choices");
-    // Valid pages of all blocks and of victims, both a block.
+    // Valid pages per block: of all blocks, and of victims.
     let valid = |c: f64| {
         let mut share = 0.0;
-        (1..=pages_per_block).rev().fold((0.0, 0.0), |(all, victims), k| {
+        (1..=pages_per_block).rev().fold((0.0, 0.0), |(blocks, victims), k| {
             let (above, flow) = (share, c / f64::from(k));
             share = fall(above, 1.0, |share| above + flow * (1.0 - share.powi(exponent)) - share);
-            (all + share, victims + share.powi(exponent))
+            (blocks + share, victims + share.powi(exponent))
         })
     };
     let mut high = 1.0;

@@ -237,7 +237,7 @@ impl<'a> Split<'a> {
 
 /// Whether one or two values, too many of so few to be called outliers, lie far from all others.
 fn few_stand_apart(logs: &[f64]) -> bool {
-    let apart = |rest: &[f64], gap: f64| gap > RATIO_MIN.ln().max(SEPARATION * deviation(rest));
+    let apart = |others: &[f64], gap: f64| gap > RATIO_MIN.ln().max(SEPARATION * deviation(others));
     (1..LEVEL_MIN).filter(|few| *few as f64 > OUTLIERS_SHARE * logs.len() as f64).any(|few| {
         let (from_below, from_above) = (&logs[few..], &logs[..logs.len() - few]);
         apart(from_below, from_below[0] - logs[few - 1])
@@ -269,15 +269,15 @@ mod tests {
     #[test]
     fn exact_levels_of_a_simulated_drive() {
         let speeds: Vec<f64> = (0..40).map(|index| if index / 5 % 2 == 0 { 76.0 } else { 5.0 }).collect();
-        let found = levels(&speeds);
-        assert_eq!((found.low, found.high, found.share_low), (5.0, 76.0, 0.5));
-        assert_eq!(found.low_interval, Some(Interval { low: 5.0, high: 5.0 }));
-        assert_eq!(found.high_interval, Some(Interval { low: 76.0, high: 76.0 }));
+        let clustered = levels(&speeds);
+        assert_eq!((clustered.low, clustered.high, clustered.share_low), (5.0, 76.0, 0.5));
+        assert_eq!(clustered.low_interval, Some(Interval { low: 5.0, high: 5.0 }));
+        assert_eq!(clustered.high_interval, Some(Interval { low: 76.0, high: 76.0 }));
         // 20 of 40: the share by Wilson's formula, ½ ± 1.96/(2·√(40 + 1.96²)).
         let half = 1.959_964 / (2.0 * (40.0f64 + 1.959_964f64.powi(2)).sqrt());
-        assert!((found.share_low_interval.low - (0.5 - half)).abs() < 1e-6);
-        assert!(found.separation > 100.0 && found.runs.is_clustered());
-        assert!(found.slow.iter().zip(&speeds).all(|(slow, speed)| *slow == (*speed == 5.0)));
+        assert!((clustered.share_low_interval.low - (0.5 - half)).abs() < 1e-6);
+        assert!(clustered.separation > 100.0 && clustered.runs.is_clustered());
+        assert!(clustered.slow.iter().zip(&speeds).all(|(slow, speed)| *slow == (*speed == 5.0)));
         let alternating: Vec<f64> = (0..40).map(|index| if index % 2 == 0 { 76.0 } else { 5.0 }).collect();
         assert!(!levels(&alternating).runs.is_clustered());
     }
@@ -313,9 +313,9 @@ mod tests {
                 (0..240).map(|index| 150.0 - (index * zones / 240 * 75 / zones) as f64).collect();
             assert_eq!(bimodality(&speeds), Modality::One, "{zones} zones");
             (0..240).filter(|index| index / 8 % 4 == 1).for_each(|index| speeds[index] /= 6.0);
-            let found = levels(&speeds);
+            let levels = levels(&speeds);
             assert!(
-                found.slow.iter().enumerate().all(|(index, slow)| *slow == (index / 8 % 4 == 1)),
+                levels.slow.iter().enumerate().all(|(index, slow)| *slow == (index / 8 % 4 == 1)),
                 "{zones} zones"
             );
         }
@@ -344,11 +344,11 @@ mod tests {
         fn the_unit_does_not_matter_and_levels_are_in_order(speeds in prop::collection::vec(prop_oneof![1.0..2.0f64, 20.0..30.0f64], 0..80)) {
             let scaled: Vec<f64> = speeds.iter().map(|speed| speed * 1_048_576.0).collect();
             match (bimodality(&speeds), bimodality(&scaled)) {
-                (Modality::Two(found), Modality::Two(scaled)) => {
-                    prop_assert!(found.low < found.high && scaled.slow == found.slow);
-                    prop_assert!((scaled.low / found.low - 1_048_576.0).abs() < 1e-6);
-                    let slow = found.slow.iter().filter(|slow| **slow).count();
-                    prop_assert_eq!(found.share_low, slow as f64 / speeds.len() as f64);
+                (Modality::Two(unscaled), Modality::Two(scaled)) => {
+                    prop_assert!(unscaled.low < unscaled.high && scaled.slow == unscaled.slow);
+                    prop_assert!((scaled.low / unscaled.low - 1_048_576.0).abs() < 1e-6);
+                    let slow = unscaled.slow.iter().filter(|slow| **slow).count();
+                    prop_assert_eq!(unscaled.share_low, slow as f64 / speeds.len() as f64);
                 }
                 (one, other) => prop_assert_eq!(one, other),
             }

@@ -89,9 +89,10 @@ fn find_levels(values: &[f64], least_change: f64) -> Vec<Level> {
 }
 
 fn level(values: &[f64], range: Range<usize>) -> Level {
-    let of = &values[range.clone()];
-    let interval = window_interval(of, CONFIDENCE_95).or_else(|| mean_interval(of, CONFIDENCE_95));
-    let (median, mean) = (median(of).expect("a level has values"), mean(of).expect("a level has values"));
+    let stretch = &values[range.clone()];
+    let interval = window_interval(stretch, CONFIDENCE_95).or_else(|| mean_interval(stretch, CONFIDENCE_95));
+    let (median, mean) =
+        (median(stretch).expect("a level has values"), mean(stretch).expect("a level has values"));
     Level { range, median, mean, interval }
 }
 
@@ -142,7 +143,8 @@ impl Search {
         let possible = |at: &usize| squares(*at) <= limit;
         let at_low = (before.start + 1..=after.start).find(possible).expect("the place itself is possible");
         let at_high = (after.start..after.end).rfind(possible).expect("the place itself is possible");
-        let level = |of: &Range<usize>| median(&values[self.indices(of)]).expect("a level has values");
+        let level =
+            |pieces: &Range<usize>| median(&values[self.indices(pieces)]).expect("a level has values");
         Knee {
             at: after.start * self.width,
             before: level(before),
@@ -297,17 +299,17 @@ fn best(places: &[usize], length_min: usize, cost: impl Fn(&Range<usize>) -> f64
     let mut cheapest = vec![(0.0f64, 0)];
     for end in 1..places.len() {
         let whole = if end < length_min { f64::INFINITY } else { cost(&(places[0]..places[end])) };
-        let mut found = (whole, 0);
+        let mut cut = (whole, 0);
         for start in length_min..(end + 1).saturating_sub(length_min) {
             let before = cheapest[start].0;
-            if before < found.0 {
+            if before < cut.0 {
                 let with = before + cost(&(places[start]..places[end]));
-                if with < found.0 {
-                    found = (with, start);
+                if with < cut.0 {
+                    cut = (with, start);
                 }
             }
         }
-        cheapest.push(found);
+        cheapest.push(cut);
     }
     let (mut parts, mut end) = (Vec::new(), places.len() - 1);
     while end > 0 {
@@ -345,12 +347,13 @@ fn join_segments(
 /// if they were drawn from the longer one: a sign test. The longer one is credited with half a value that it
 /// does not have.
 fn chance(logs: &[f64], a: &Range<usize>, b: &Range<usize>) -> f64 {
-    let level = |of: &Range<usize>| logs[of.clone()].iter().sum::<f64>() / of.len() as f64;
+    let level = |range: &Range<usize>| logs[range.clone()].iter().sum::<f64>() / range.len() as f64;
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     let (own, other) = (level(short), level(long));
     let middle = (own + other) / 2.0;
-    let beyond =
-        |of: &Range<usize>| logs[of.clone()].iter().filter(|log| (**log < middle) == (own < other)).count();
+    let beyond = |range: &Range<usize>| {
+        logs[range.clone()].iter().filter(|log| (**log < middle) == (own < other)).count()
+    };
     let share = (beyond(long) as f64 + 0.5) / (long.len() as f64 + 1.0);
     match beyond(short) as u64 {
         0 => 1.0,
@@ -474,10 +477,10 @@ mod tests {
     fn an_exact_change_is_found_where_it_is() {
         let values = series(40, |index| if index < 17 { 500.0 } else { 190.0 });
         assert_eq!(knees(&values), [Knee { at: 17, before: 500.0, after: 190.0, at_low: 17, at_high: 17 }]);
-        let found = levels(&values);
-        assert_eq!(ends(&found), [17, 40]);
-        assert_eq!((found[0].median, found[1].mean), (500.0, 190.0));
-        assert_eq!(found[1].interval, Some(Interval { low: 190.0, high: 190.0 }));
+        let levels = levels(&values);
+        assert_eq!(ends(&levels), [17, 40]);
+        assert_eq!((levels[0].median, levels[1].mean), (500.0, 190.0));
+        assert_eq!(levels[1].interval, Some(Interval { low: 190.0, high: 190.0 }));
     }
 
     #[test]
@@ -513,8 +516,8 @@ mod tests {
     #[test]
     fn a_long_series_is_cut_to_the_piece() {
         let values = series(23_000, |index| if index < 8_000 { 90.0 } else { 60.0 } + (index % 7) as f64);
-        let found = knees(&values);
-        assert!(found.len() == 1 && found[0].at.abs_diff(8_000) <= 5, "{found:?}");
+        let knees = knees(&values);
+        assert!(knees.len() == 1 && knees[0].at.abs_diff(8_000) <= 5, "{knees:?}");
         assert_eq!(levels(&values)[1].range.end, 23_000);
     }
 
@@ -535,10 +538,10 @@ mod tests {
     proptest! {
         #[test]
         fn levels_cover_the_series_and_the_unit_does_not_matter(values in prop::collection::vec(prop_oneof![1.0..2.0f64, 20.0..30.0f64], 0..60)) {
-            let found = levels(&values);
-            prop_assert_eq!(ends(&found).last().copied().unwrap_or(0), values.len());
+            let original = levels(&values);
+            prop_assert_eq!(ends(&original).last().copied().unwrap_or(0), values.len());
             let scaled: Vec<f64> = values.iter().map(|value| value * 1024.0).collect();
-            prop_assert_eq!(ends(&levels(&scaled)), ends(&found));
+            prop_assert_eq!(ends(&levels(&scaled)), ends(&original));
             for knee in knees(&values) {
                 prop_assert!(knee.at_low <= knee.at && knee.at <= knee.at_high);
             }

@@ -10,7 +10,7 @@ pub struct HoldOut {
 }
 
 /// Holds out each of the points `out` in turn, whole, and asks for the prediction of a fit to all others:
-/// `predict(kept, test_points)` with indices of `values`. Leaving one out is least biased and, for few
+/// `predict(kept, test_point)` with indices of `values`. Leaving one out is least biased and, for few
 /// points, as good as any other way of parting them (Stone, "Cross-validatory choice and assessment of
 /// statistical predictions", JRSS B 36 (1974) 111–147).
 ///
@@ -23,11 +23,11 @@ pub fn hold_out(
     out: &[usize],
     predict: impl Fn(&[usize], usize) -> Option<f64>,
 ) -> Option<HoldOut> {
-    let error = |test_points: &usize| {
-        assert!(values[*test_points] > 0.0, "relative errors are of positive numbers");
-        let kept: Vec<usize> = (0..values.len()).filter(|index| index != test_points).collect();
-        let predicted = predict(&kept, *test_points).filter(|predicted| *predicted > 0.0)?;
-        Some((predicted / values[*test_points]).ln())
+    let error = |test_point: &usize| {
+        assert!(values[*test_point] > 0.0, "relative errors are of positive numbers");
+        let kept: Vec<usize> = (0..values.len()).filter(|index| index != test_point).collect();
+        let predicted = predict(&kept, *test_point).filter(|predicted| *predicted > 0.0)?;
+        Some((predicted / values[*test_point]).ln())
     };
     let errors: Vec<f64> = out.iter().map(error).collect::<Option<_>>()?;
     (!errors.is_empty()).then_some(HoldOut { errors })
@@ -61,15 +61,17 @@ const DIFFERENCE_LEAST: f64 = 0.01;
 /// # Panics
 /// When explanations were held to different points.
 pub fn simplest_equivalent(candidates: &[Option<HoldOut>]) -> Option<usize> {
-    let attempts = || candidates.iter().enumerate().filter_map(|(index, of)| Some((index, of.as_ref()?)));
+    let attempts =
+        || candidates.iter().enumerate().filter_map(|(index, candidate)| Some((index, candidate.as_ref()?)));
     let (_, best) = attempts().min_by(|(_, one), (_, other)| one.typical().total_cmp(&other.typical()))?;
-    let as_good = |of: &HoldOut| {
-        assert_eq!(of.errors.len(), best.errors.len(), "explanations are compared at the same points");
-        let more: Vec<f64> = of.sizes().iter().zip(best.sizes()).map(|(own, best)| own - best).collect();
+    let as_good = |candidate: &HoldOut| {
+        assert_eq!(candidate.errors.len(), best.errors.len(), "explanations are compared at the same points");
+        let more: Vec<f64> =
+            candidate.sizes().iter().zip(best.sizes()).map(|(own, best)| own - best).collect();
         let error = standard_deviation(&more).unwrap_or(0.0) / (more.len() as f64).sqrt();
         mean(&more).expect("something was held out") <= error.max(DIFFERENCE_LEAST)
     };
-    attempts().find(|(_, of)| as_good(of)).map(|(index, _)| index)
+    attempts().find(|(_, candidate)| as_good(candidate)).map(|(index, _)| index)
 }
 
 #[cfg(test)]
@@ -83,16 +85,16 @@ mod tests {
     #[test]
     fn each_point_is_predicted_without_itself() {
         let values: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
-        let geometric = |kept: &[usize], test_points: usize| {
-            assert!(!kept.contains(&test_points) && kept.len() == 3);
-            Some((values[test_points - 1] * values[test_points + 1]).sqrt())
+        let geometric = |kept: &[usize], test_point: usize| {
+            assert!(!kept.contains(&test_point) && kept.len() == 3);
+            Some((values[test_point - 1] * values[test_point + 1]).sqrt())
         };
-        let found = hold_out(&values, &[1, 2], geometric).unwrap();
-        assert!(found.worst() < 1e-12 && found.errors.len() == 2);
-        let twice = hold_out(&values, &[1, 2], |_, test_points| Some(2.0 * values[test_points])).unwrap();
+        let exact = hold_out(&values, &[1, 2], geometric).unwrap();
+        assert!(exact.worst() < 1e-12 && exact.errors.len() == 2);
+        let twice = hold_out(&values, &[1, 2], |_, test_point| Some(2.0 * values[test_point])).unwrap();
         assert!((twice.typical() - 1.0).abs() < 1e-12);
         assert_eq!(hold_out(&values, &[], |_, _| Some(1.0)), None);
-        assert_eq!(hold_out(&values, &[1, 2], |_, test_points| (test_points == 1).then_some(1.0)), None);
+        assert_eq!(hold_out(&values, &[1, 2], |_, test_point| (test_point == 1).then_some(1.0)), None);
     }
 
     #[test]

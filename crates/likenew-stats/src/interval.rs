@@ -58,25 +58,25 @@ fn tail(confidence: f64) -> f64 {
     (1.0 - confidence) / 2.0
 }
 
-/// The interval of a share of which `hits` of `of` independent cases were counted (Wilson, "Probable inference, the law
+/// The interval of a share, of which `hits` of `cases` independent cases were counted (Wilson, "Probable inference, the law
 /// of succession, and statistical inference", JASA 22 (1927) 209–212): the shares that a normal test does not reject.
 /// It stays within 0 and 1, and has a width even when none or all were hits. `None` of no cases.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or there are more hits than cases.
-pub fn share_interval(hits: u64, of: u64, confidence: f64) -> Option<Interval> {
+pub fn share_interval(hits: u64, cases: u64, confidence: f64) -> Option<Interval> {
     let z = Normal::standard().inverse_cdf(1.0 - tail(confidence));
-    assert!(hits <= of, "{hits} hits of {of} cases");
-    if of == 0 {
+    assert!(hits <= cases, "{hits} hits of {cases} cases");
+    if cases == 0 {
         return None;
     }
-    let (cases, share) = (of as f64, hits as f64 / of as f64);
-    let weight = z * z / cases;
+    let (count, share) = (cases as f64, hits as f64 / cases as f64);
+    let weight = z * z / count;
     let center = (share + weight / 2.0) / (1.0 + weight);
     let half = (share * (1.0 - share) * weight + weight * weight / 4.0).sqrt() / (1.0 + weight);
     // At none and at all the end is exact, but for rounding.
     let low = if hits == 0 { 0.0 } else { center - half };
-    let high = if hits == of { 1.0 } else { center + half };
+    let high = if hits == cases { 1.0 } else { center + half };
     Some(Interval { low, high })
 }
 
@@ -122,25 +122,25 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
     enough.map(|skips| Interval { low: ascending[skips], high: ascending[values.len() - 1 - skips] })
 }
 
-/// The interval of mean(`of`) / mean(`to`) of two independent sets of a few passes: the ratios ρ for which
-/// mean(`of`) − ρ·mean(`to`) does not differ from zero (Fieller, "Some problems in interval estimation", Journal of the
-/// Royal Statistical Society B 16 (1954) 175–185), where the sets may scatter differently (degrees of freedom by
-/// Welch, "The generalization of Student's problem when several different population variances are involved",
-/// Biometrika 34 (1947) 28–35).
+/// The interval of mean(`numerator`) / mean(`denominator`) of two independent sets of a few passes: the ratios ρ for
+/// which mean(`numerator`) − ρ·mean(`denominator`) does not differ from zero (Fieller, "Some problems in interval
+/// estimation", Journal of the Royal Statistical Society B 16 (1954) 175–185), where the sets may scatter differently
+/// (degrees of freedom by Welch, "The generalization of Student's problem when several different population variances
+/// are involved", Biometrika 34 (1947) 28–35).
 ///
-/// `None` when a set has fewer than two values, or when `to` is so uncertain that its mean may be zero: then
-/// no ratio is too large.
+/// `None` when a set has fewer than two values, or when `denominator` is so uncertain that its mean may be
+/// zero: then no ratio is too large.
 ///
 /// # Panics
 /// When `confidence` is not between 0 and 1, or a value is not a number.
-pub fn ratio_interval(of: &[f64], to: &[f64], confidence: f64) -> Option<Interval> {
+pub fn ratio_interval(numerator: &[f64], denominator: &[f64], confidence: f64) -> Option<Interval> {
     let tail = tail(confidence);
-    let (above, below) = (MeanEstimate::from_values(of)?, MeanEstimate::from_values(to)?);
+    let (above, below) = (MeanEstimate::from_values(numerator)?, MeanEstimate::from_values(denominator)?);
     if below.mean == 0.0 {
         return None;
     }
     let ratio = above.mean / below.mean;
-    // The variance of mean(of) − ρ·mean(to) at the estimate.
+    // The variance of mean(numerator) − ρ·mean(denominator) at the estimate.
     let (part_above, part_below) = (above.variance, ratio * ratio * below.variance);
     let whole = part_above + part_below;
     if whole == 0.0 {
@@ -315,8 +315,8 @@ const ASSUMED: usize = 2;
 pub fn repeatability(values: &[f64], assumed: f64) -> f64 {
     refuse_nan(values);
     let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
-    let all: Vec<f64> = differences.chain([assumed * DIFFERENCE; ASSUMED]).collect();
-    median(&all).expect("what was assumed is there") / DIFFERENCE
+    let differences: Vec<f64> = differences.chain([assumed * DIFFERENCE; ASSUMED]).collect();
+    median(&differences).expect("what was assumed is there") / DIFFERENCE
 }
 
 #[cfg(test)]
@@ -423,22 +423,23 @@ mod tests {
         }
     }
 
-    fn ratio(of: &[f64], to: &[f64]) -> Option<Interval> {
-        ratio_interval(of, to, 0.95)
+    fn ratio(numerator: &[f64], denominator: &[f64]) -> Option<Interval> {
+        ratio_interval(numerator, denominator, 0.95)
     }
 
     #[test]
     fn over_an_exact_set_it_is_students_interval() {
         let values = [1.0, 2.0, 4.0];
-        let (found, expected) = (ratio(&values, &[2.0; 50]).unwrap(), mean_interval(&values, 0.95).unwrap());
-        assert!((found.low - expected.low / 2.0).abs() < 1e-9);
-        assert!((found.high - expected.high / 2.0).abs() < 1e-9);
+        let (interval, expected) =
+            (ratio(&values, &[2.0; 50]).unwrap(), mean_interval(&values, 0.95).unwrap());
+        assert!((interval.low - expected.low / 2.0).abs() < 1e-9);
+        assert!((interval.high - expected.high / 2.0).abs() < 1e-9);
     }
 
     #[test]
     fn the_ends_are_where_the_difference_stops_being_significant() {
-        let (of, to) = ([48.0, 52.0, 50.0], [99.0, 101.0, 100.0]);
-        let interval = ratio(&of, &to).unwrap();
+        let (numerator, denominator) = ([48.0, 52.0, 50.0], [99.0, 101.0, 100.0]);
+        let interval = ratio(&numerator, &denominator).unwrap();
         assert!(interval.contains(0.5) && interval.low > 0.4 && interval.high < 0.6);
         // Variances of the means: 4/3 and 1/3; at the estimate 1.3333 + 0.25/3 = 1.41667 with 2.2486 degrees
         // of freedom.
@@ -462,13 +463,13 @@ mod tests {
     proptest! {
         #[test]
         fn it_holds_the_estimate_and_the_unit_does_not_matter(
-            of in prop::collection::vec(90.0..110.0f64, 3..8),
-            to in prop::collection::vec(40.0..60.0f64, 3..8),
+            numerator in prop::collection::vec(90.0..110.0f64, 3..8),
+            denominator in prop::collection::vec(40.0..60.0f64, 3..8),
         ) {
-            if let Some(interval) = ratio(&of, &to) {
-                prop_assert!(interval.contains(mean(&of).unwrap() / mean(&to).unwrap()));
-                let thousandths: Vec<f64> = of.iter().map(|value| value * 1000.0).collect();
-                let scaled = ratio(&thousandths, &to).unwrap();
+            if let Some(interval) = ratio(&numerator, &denominator) {
+                prop_assert!(interval.contains(mean(&numerator).unwrap() / mean(&denominator).unwrap()));
+                let thousandths: Vec<f64> = numerator.iter().map(|value| value * 1000.0).collect();
+                let scaled = ratio(&thousandths, &denominator).unwrap();
                 prop_assert!((scaled.low / interval.low / 1000.0 - 1.0).abs() < 1e-9);
             }
         }

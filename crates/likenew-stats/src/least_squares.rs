@@ -81,8 +81,11 @@ pub(crate) fn dot<const SHAPES: usize>(one: &[f64; SHAPES], other: &[f64; SHAPES
 }
 
 /// What multiplying a vector by the inverse from both sides gives: the variance of a sum of coefficients.
-pub(crate) fn quadratic<const SHAPES: usize>(inverse: &[[f64; SHAPES]; SHAPES], of: &[f64; SHAPES]) -> f64 {
-    dot(&inverse.map(|row| dot(&row, of)), of)
+pub(crate) fn quadratic<const SHAPES: usize>(
+    inverse: &[[f64; SHAPES]; SHAPES],
+    vector: &[f64; SHAPES],
+) -> f64 {
+    dot(&inverse.map(|row| dot(&row, vector)), vector)
 }
 
 /// The amounts of `PARTS` parts in some values.
@@ -125,7 +128,7 @@ pub fn positive_sum<const PARTS: usize>(
         "each value has parts and a deviation"
     );
     assert!(
-        values.iter().chain(deviations).all(|of| *of > 0.0 && of.is_finite()),
+        values.iter().chain(deviations).all(|number| *number > 0.0 && number.is_finite()),
         "relative errors are of positive numbers"
     );
     let mut around = values.to_vec();
@@ -152,7 +155,7 @@ pub fn positive_sum<const PARTS: usize>(
         .zip(deviations)
         .map(|((value, sum), share)| ((value / sum).ln() / share).powi(2));
     let inverse =
-        least_squares(parts, values, &weights, usable(parts)).map_or(fit.inverse, |all| all.inverse);
+        least_squares(parts, values, &weights, usable(parts)).map_or(fit.inverse, |fit| fit.inverse);
     let count = used.iter().filter(|used| **used).count();
     Some(PositiveSum {
         coefficients: fit.coefficients,
@@ -274,10 +277,11 @@ impl<const PARTS: usize> Profile<PARTS> {
     /// The interval of a coefficient: all that it may be with any possible candidate.
     pub fn interval(&self, part: usize, confidence: f64) -> Option<Interval> {
         let own = self.sum.interval(part, confidence)?;
-        let all = self.possible.iter().filter_map(|(_, fit)| fit.interval(part, confidence));
-        Some(
-            all.fold(own, |whole, of| Interval { low: whole.low.min(of.low), high: whole.high.max(of.high) }),
-        )
+        let intervals = self.possible.iter().filter_map(|(_, fit)| fit.interval(part, confidence));
+        Some(intervals.fold(own, |whole, interval| Interval {
+            low: whole.low.min(interval.low),
+            high: whole.high.max(interval.high),
+        }))
     }
 }
 
@@ -407,10 +411,10 @@ mod tests {
             let (parts, values) = times(2e6, 12.0);
             let values: Vec<f64> = values.iter().zip(&noise).map(|(value, noise)| value * noise).collect();
             let scaled: Vec<f64> = values.iter().map(|value| value * unit).collect();
-            let one = positive_sum(&parts, &values, &[0.1; 21]).unwrap();
-            let other = positive_sum(&parts, &scaled, &[0.1; 21]).unwrap();
-            prop_assert!((other.coefficients[1] / (one.coefficients[1] * unit) - 1.0).abs() < 1e-6);
-            prop_assert!(one.interval(1, 0.95).unwrap().contains(one.coefficients[1]));
+            let fit = positive_sum(&parts, &values, &[0.1; 21]).unwrap();
+            let scaled_fit = positive_sum(&parts, &scaled, &[0.1; 21]).unwrap();
+            prop_assert!((scaled_fit.coefficients[1] / (fit.coefficients[1] * unit) - 1.0).abs() < 1e-6);
+            prop_assert!(fit.interval(1, 0.95).unwrap().contains(fit.coefficients[1]));
         }
     }
 
@@ -418,10 +422,11 @@ mod tests {
     fn a_knee_is_found_where_it_is() {
         let x: Vec<f64> = (0..18).map(|power| f64::from(1u32 << power)).collect();
         let values: Vec<f64> = x.iter().map(|x| 50.0 + x.min(512.0) + 7.0 * (x - 512.0).max(0.0)).collect();
-        let found = profile(&x[1..17], |knee, index| broken_line(x[index], knee), &values, &[0.01; 18], 0.95)
-            .unwrap();
-        assert_eq!((found.shape, found.shape_interval()), (512.0, Interval { low: 512.0, high: 512.0 }));
-        let [start, before, after] = found.sum.coefficients;
+        let profile =
+            profile(&x[1..17], |knee, index| broken_line(x[index], knee), &values, &[0.01; 18], 0.95)
+                .unwrap();
+        assert_eq!((profile.shape, profile.shape_interval()), (512.0, Interval { low: 512.0, high: 512.0 }));
+        let [start, before, after] = profile.sum.coefficients;
         assert!((start - 50.0).abs() < 1e-6 && (before - 1.0).abs() < 1e-6 && (after - 7.0).abs() < 1e-6);
     }
 
@@ -434,11 +439,12 @@ mod tests {
             .enumerate()
             .map(|(index, x)| (3.0 + x) * (1.0 + 0.02 * (index * 7 % 5) as f64))
             .collect();
-        let found = profile(&x[2..17], |knee, index| broken_line(x[index], knee), &values, &[0.02; 19], 0.95)
-            .unwrap();
-        assert!(found.possible.len() > 10, "{found:?}");
-        let (own, all) = (found.sum.interval(2, 0.95).unwrap(), found.interval(2, 0.95).unwrap());
-        assert!(all.low <= own.low && own.high <= all.high && all.contains(1.0), "{own:?} {all:?}");
+        let profile =
+            profile(&x[2..17], |knee, index| broken_line(x[index], knee), &values, &[0.02; 19], 0.95)
+                .unwrap();
+        assert!(profile.possible.len() > 10, "{profile:?}");
+        let (own, whole) = (profile.sum.interval(2, 0.95).unwrap(), profile.interval(2, 0.95).unwrap());
+        assert!(whole.low <= own.low && own.high <= whole.high && whole.contains(1.0), "{own:?} {whole:?}");
     }
 
     #[test]
@@ -452,16 +458,19 @@ mod tests {
     fn a_geometric_approach_is_solved_exactly() {
         let values: Vec<f64> = (0..5).map(|step| 80.0 - 40.0 * 0.3f64.powi(step)).collect();
         for length in 3..=5 {
-            let found = approach(&values[..length]).unwrap();
+            let approach = approach(&values[..length]).unwrap();
             let left = 40.0 * 0.3f64.powi(length as i32 - 1) / 80.0;
-            assert!((found.limit - 80.0).abs() < 1e-9 && (found.remaining - left).abs() < 1e-9, "{found:?}");
+            assert!(
+                (approach.limit - 80.0).abs() < 1e-9 && (approach.remaining - left).abs() < 1e-9,
+                "{approach:?}"
+            );
         }
     }
 
     #[test]
     fn two_values_leave_as_much_as_their_step() {
-        let found = approach(&[40.0, 70.0]).unwrap();
-        assert!((found.limit - 100.0).abs() < 1e-9 && (found.remaining - 0.3).abs() < 1e-9);
+        let rising = approach(&[40.0, 70.0]).unwrap();
+        assert!((rising.limit - 100.0).abs() < 1e-9 && (rising.remaining - 0.3).abs() < 1e-9);
         assert!(approach(&[75.0, 75.0]).unwrap().remaining < 1e-12);
     }
 
@@ -470,8 +479,8 @@ mod tests {
         assert_eq!(approach(&[39.5, 75.2, 75.2]).unwrap(), Approach { limit: 75.2, remaining: 0.0 });
         assert_eq!(approach(&[75.0, 75.0, 75.0]).unwrap().remaining, 0.0);
         // Scatter is half of its last step from its mean.
-        let found = approach(&[74.0, 76.0, 75.0]).unwrap();
-        assert!((found.limit - 75.5).abs() < 1e-9 && found.remaining < 0.01);
+        let scattered = approach(&[74.0, 76.0, 75.0]).unwrap();
+        assert!((scattered.limit - 75.5).abs() < 1e-9 && scattered.remaining < 0.01);
     }
 
     #[test]
@@ -487,8 +496,8 @@ mod tests {
         #[test]
         fn the_limit_is_found_wherever_it_lies(limit in 1.0..1e9f64, start in 0.1..3.0f64, ratio in 0.0..0.9f64) {
             let values: Vec<f64> = (0..3).map(|step| limit * (1.0 - (1.0 - start) * ratio.powi(step))).collect();
-            if let Some(found) = approach(&values) {
-                proptest::prop_assert!((found.limit / limit - 1.0).abs() < 1e-6);
+            if let Some(approach) = approach(&values) {
+                proptest::prop_assert!((approach.limit / limit - 1.0).abs() < 1e-6);
             }
         }
     }

@@ -70,29 +70,32 @@ mod tests {
         const FLEETS: usize = 5_000;
         let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
         for (others, scatter) in [(20, 0.05), (20, 0.15), (47, 0.08), (200, 0.08)] {
-            let of = Normal::new(0.0, scatter).unwrap();
-            let mut value = |mean: f64| 500e6 * (mean + of.sample(&mut random)).exp();
+            let noise = Normal::new(0.0, scatter).unwrap();
+            let mut value = |mean: f64| 500e6 * (mean + noise.sample(&mut random)).exp();
             let mut is_slow = |mean: f64| {
-                let all: Vec<f64> = (0..others).map(|_| value(0.0)).collect();
-                AmongPeers::new(value(mean), &all).unwrap().is_low().unwrap()
+                let peers: Vec<f64> = (0..others).map(|_| value(0.0)).collect();
+                AmongPeers::new(value(mean), &peers).unwrap().is_low().unwrap()
             };
             let alarms = (0..FLEETS).filter(|_| (0..METRICS).any(|_| is_slow(0.0))).count();
-            let found = (0..500).filter(|_| is_slow(0.5f64.ln())).count();
+            let detected = (0..500).filter(|_| is_slow(0.5f64.ln())).count();
             println!(
-                "{others} others, scatter {scatter}: {alarms} alarms of {FLEETS}, {found} of 500 halved found"
+                "{others} others, scatter {scatter}: {alarms} alarms of {FLEETS}, {detected} of 500 halved found"
             );
             assert!(alarms * 100 <= FLEETS, "{others} others, scatter {scatter}: {alarms} of {FLEETS}");
             assert!(
-                found >= if scatter < 0.1 { 495 } else { 200 },
-                "{others} others, scatter {scatter}: {found}"
+                detected >= if scatter < 0.1 { 495 } else { 200 },
+                "{others} others, scatter {scatter}: {detected}"
             );
         }
     }
 
     #[test]
     fn few_others_are_too_few() {
-        let of = AmongPeers::new(100e6, &[500e6, 501e6, 502e6]).unwrap();
-        assert_eq!((of.peers, of.higher, of.is_low(), of.interval), (3, 3, None, None));
+        let among_few = AmongPeers::new(100e6, &[500e6, 501e6, 502e6]).unwrap();
+        assert_eq!(
+            (among_few.peers, among_few.higher, among_few.is_low(), among_few.interval),
+            (3, 3, None, None)
+        );
         assert_eq!(AmongPeers::new(100e6, &[]), None);
         let alike = vec![500e6; 30];
         let is_low = |value| AmongPeers::new(value, &alike).unwrap().is_low();

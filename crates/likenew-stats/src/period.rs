@@ -91,8 +91,9 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
             Some(wave) => wave.sums(values, width),
             None => (values.chunks_exact(width as usize).map(|chunk| chunk.iter().sum()).collect(), width),
         };
-        pulses.extend(of_sums(&sums, width, least).filter(|of| {
-            (SHARE_MIN..=SHARE_MAX).contains(&of.share) && of.length >= least.max(LAG_MIN as f64 * width)
+        pulses.extend(of_sums(&sums, width, least).filter(|pulse| {
+            (SHARE_MIN..=SHARE_MAX).contains(&pulse.share)
+                && pulse.length >= least.max(LAG_MIN as f64 * width)
         }));
     }
     // Finer sums come later, and know better.
@@ -107,17 +108,17 @@ pub fn period(values: &[f64], least: f64) -> Option<Period> {
 /// hides its first multiples.
 fn plain(values: &[f64], least: f64) -> Option<Period> {
     let end = &values[values.len().saturating_sub(VALUES_MAX)..];
-    let found = rhythm(end, 2, PLAIN).filter(|rhythm| rhythm.length >= LENGTH_MIN.max(least))?;
-    let share = pulse_share(end, found.length);
+    let rhythm = rhythm(end, 2, PLAIN).filter(|rhythm| rhythm.length >= LENGTH_MIN.max(least))?;
+    let share = pulse_share(end, rhythm.length);
     let most = if least > LENGTH_MIN { SHARE_MAX_PLAIN } else { SHARE_MAX };
-    (SHARE_MIN..=most).contains(&share).then(|| found.period(1.0, share))
+    (SHARE_MIN..=most).contains(&share).then(|| rhythm.period(1.0, share))
 }
 
 /// Whether a length is about a multiple of another, or so long that its sums are too coarse to show the
 /// other.
-fn is_multiple(length: f64, of: f64) -> bool {
-    let times = (length / of).round();
-    times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * of) - 1.0).abs() <= SAME)
+fn is_multiple(length: f64, base: f64) -> bool {
+    let times = (length / base).round();
+    times > MULTIPLES_MAX || (times >= 1.0 && (length / (times * base) - 1.0).abs() <= SAME)
 }
 
 /// A rhythm that most of a series belongs to.
@@ -129,7 +130,7 @@ struct Wave {
 }
 
 impl Wave {
-    /// Of the end of a series.
+    /// From the end of a series.
     fn find(values: &[f64]) -> Option<Self> {
         let start = values.len().saturating_sub(WAVE_VALUES);
         let end = &values[start..];
@@ -210,8 +211,8 @@ fn smooth(values: &[f64]) -> Vec<f64> {
 fn of_sums(sums: &[f64], width: f64, least: f64) -> Option<Period> {
     let sums = &sums[sums.len().saturating_sub(VALUES_MAX)..];
     let lag_min = LAG_MIN.max((least / width) as usize);
-    let found = rhythm(&smooth(sums), lag_min, STRENGTH_MIN)?;
-    Some(found.period(width, pulse_share(sums, found.length)))
+    let rhythm = rhythm(&smooth(sums), lag_min, STRENGTH_MIN)?;
+    Some(rhythm.period(width, pulse_share(sums, rhythm.length)))
 }
 
 /// A distance at which a series repeats itself.
@@ -223,7 +224,7 @@ struct Rhythm {
 }
 
 impl Rhythm {
-    /// Of sums of so many values each, of which pulses are this share.
+    /// From sums of so many values each, of which pulses are this share.
     fn period(&self, width: f64, share: f64) -> Period {
         let (length, half) = (self.length * width, 0.75 * width / self.times as f64);
         let interval = Interval { low: length - half, high: length + half };
@@ -282,9 +283,9 @@ fn pulse_share(sums: &[f64], length: f64) -> f64 {
     }
     let profile: Vec<f64> =
         folded.iter().filter(|bin| bin.1 > 0).map(|(sum, count)| sum / *count as f64).collect();
-    let Some(usual) = median(&profile) else { return 0.0 };
+    let Some(level) = median(&profile) else { return 0.0 };
     let whole: f64 = profile.iter().sum();
-    let above: f64 = profile.iter().map(|value| (value - usual).max(0.0)).sum();
+    let above: f64 = profile.iter().map(|value| (value - level).max(0.0)).sum();
     if whole > 0.0 { above / whole } else { 0.0 }
 }
 
@@ -325,7 +326,9 @@ mod tests {
         pause: f64,
         noise: &mut dyn FnMut() -> f64,
     ) -> Vec<f64> {
-        let times = |index: usize, of: f64| ((index + 1) as f64 / of).floor() - (index as f64 / of).floor();
+        let times = |index: usize, length: f64| {
+            ((index + 1) as f64 / length).floor() - (index as f64 / length).floor()
+        };
         (0..count)
             .map(|index| {
                 0.1 + times(index, wave) * wave * (1.0 + 0.02 * noise()) + times(index, pulse) * pause
@@ -340,9 +343,9 @@ mod tests {
         {
             let mut noise = noise(seed as u64);
             let series = unit_series(12_000, wave, pulse, 0.03 * pulse, &mut noise);
-            let found = period(&series, 0.0).unwrap_or_else(|| panic!("{wave} {pulse}"));
-            assert!((found.length / pulse - 1.0).abs() < 0.02, "{found:?} for {pulse}");
-            assert!(found.interval.low <= found.interval.high);
+            let period = period(&series, 0.0).unwrap_or_else(|| panic!("{wave} {pulse}"));
+            assert!((period.length / pulse - 1.0).abs() < 0.02, "{period:?} for {pulse}");
+            assert!(period.interval.low <= period.interval.high);
         }
     }
 
@@ -366,8 +369,8 @@ mod tests {
         let series: Vec<f64> = (0..4000)
             .map(|index: usize| 1.0 + 0.5 * f64::from(index % 21 == 20) + 2.5 * f64::from(index % 63 == 62))
             .collect();
-        let found = period(&series, 0.0).unwrap();
-        assert!((found.length - 63.0).abs() < 0.5, "{found:?}");
+        let period = period(&series, 0.0).unwrap();
+        assert!((period.length - 63.0).abs() < 0.5, "{period:?}");
     }
 
     #[test]
@@ -386,7 +389,10 @@ mod tests {
     #[test]
     fn autocorrelation_of_a_square_wave() {
         let series: Vec<f64> = (0..400).map(|index| f64::from(index % 4 < 2)).collect();
-        let found = autocorrelation(&series, 9);
-        assert!((found[4] - 1.0).abs() < 1e-9 && (found[2] + 1.0).abs() < 1e-9, "{found:?}");
+        let correlation = autocorrelation(&series, 9);
+        assert!(
+            (correlation[4] - 1.0).abs() < 1e-9 && (correlation[2] + 1.0).abs() < 1e-9,
+            "{correlation:?}"
+        );
     }
 }

@@ -85,22 +85,24 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     let each = (longest / VALUES).max(1);
     let sums = |stretch: &Vec<f64>| stretch.chunks_exact(each).map(|part| part.iter().sum()).collect();
     let stretches: Vec<Vec<f64>> = stretches.iter().map(sums).collect();
-    let found: Vec<WidthResult> =
+    let results: Vec<WidthResult> =
         WIDTHS.iter().filter_map(|width| WidthResult::find(&stretches, *width)).collect();
-    let agree = |one: &WidthResult| -> Vec<&WidthResult> {
-        found.iter().filter(|other| (other.length / one.length - 1.0).abs() < SAME).collect()
+    let agree = |result: &WidthResult| -> Vec<&WidthResult> {
+        results.iter().filter(|other| (other.length / result.length - 1.0).abs() < SAME).collect()
     };
     // Wide windows leave nothing but pulses.
-    let least_loss = |of: &[&WidthResult]| of.iter().map(|found| found.loss).fold(f64::INFINITY, f64::min);
-    let agreements = found.iter().map(agree).filter(|of| pulses.contains(&least_loss(of)));
+    let least_loss =
+        |agreement: &[&WidthResult]| agreement.iter().map(|result| result.loss).fold(f64::INFINITY, f64::min);
+    let agreements = results.iter().map(agree).filter(|agreement| pulses.contains(&least_loss(agreement)));
     let most = agreements.rev().max_by_key(Vec::len)?;
     let fit = WIDTHS.iter().filter(|width| FITS * **width <= most[0].length).count();
     let needed = if fit < WIDTHS_LEAST { WIDTHS_MIN } else { fit.min(WIDTHS_MIN) };
     if most.len() < needed {
         return None;
     }
-    let of = |value: fn(&WidthResult) -> f64| most.iter().map(|width| value(width)).collect::<Vec<f64>>();
-    let lengths = of(|found| found.length);
+    let values_of =
+        |value: fn(&WidthResult) -> f64| most.iter().map(|width| value(width)).collect::<Vec<f64>>();
+    let lengths = values_of(|result| result.length);
     let length = median(&lengths)?;
     let apart = lengths.iter().map(|other| (other - length).abs()).sum::<f64>() / lengths.len() as f64;
     let half = each as f64 * apart.max(LENGTH_ERROR_MIN * length);
@@ -108,7 +110,7 @@ pub fn recurrence(stretches: &[Vec<f64>], pulses: Range<f64>) -> Option<Recurren
     Some(Recurrence {
         length,
         interval: Interval { low: length - half, high: length + half },
-        strength: mean(&of(|found| found.strength))?,
+        strength: mean(&values_of(|result| result.strength))?,
         widths: most.len(),
         times: most.iter().map(|width| width.times).max()?,
     })
@@ -192,8 +194,9 @@ fn smooth(values: &[f64], width: f64, step: usize) -> Vec<f64> {
     let weight = |place: i32| (-0.5 * (f64::from(place) / width).powi(2)).exp();
     let weights: Vec<f64> = (-reach..=reach).map(weight).collect();
     let whole: f64 = weights.iter().sum();
-    let mean =
-        |of: &[f64]| of.iter().zip(&weights).map(|(value, weight)| value * weight).sum::<f64>() / whole;
+    let mean = |window: &[f64]| {
+        window.iter().zip(&weights).map(|(value, weight)| value * weight).sum::<f64>() / whole
+    };
     values.windows(weights.len()).step_by(step).map(mean).collect()
 }
 
@@ -228,7 +231,7 @@ fn autocorrelation(stretches: &[Vec<f64>], lag_max: usize) -> Vec<f64> {
 /// period.
 fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
     let phases = ((length / (2.0 * width)) as usize).clamp(PHASES.start, PHASES.end);
-    let of = |stretch: &Vec<f64>| {
+    let loss = |stretch: &Vec<f64>| {
         let whole = (stretch.len() as f64 / length).floor() * length;
         let end = &stretch[stretch.len() - whole as usize..];
         let mut folded = vec![(0.0, 0u32); phases];
@@ -238,11 +241,11 @@ fn period_loss(stretches: &[Vec<f64>], length: f64, width: f64) -> f64 {
             *place = (place.0 + value, place.1 + 1);
         }
         let profile: Vec<f64> = folded.iter().map(|(sum, count)| sum / f64::from((*count).max(1))).collect();
-        let usual = median(&profile)?;
-        let above: f64 = profile.iter().map(|value| (value - usual).max(0.0)).sum();
+        let level = median(&profile)?;
+        let above: f64 = profile.iter().map(|value| (value - level).max(0.0)).sum();
         (!end.is_empty()).then_some(above / phases as f64 * length)
     };
-    median(&stretches.iter().filter_map(of).collect::<Vec<f64>>()).unwrap_or(0.0)
+    median(&stretches.iter().filter_map(loss).collect::<Vec<f64>>()).unwrap_or(0.0)
 }
 
 #[cfg(test)]
@@ -260,8 +263,8 @@ mod tests {
     fn unit_series(wave: f64, period: f64, pauses: usize, each: f64, seed: u64) -> Vec<Vec<f64>> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let phases: Vec<f64> = (0..pauses).map(|_| period * random.random::<f64>()).collect();
-        let crosses = |index: usize, of: f64, phase: f64| {
-            ((index as f64 + 1.0 + phase) / of).floor() - ((index as f64 + phase) / of).floor()
+        let crosses = |index: usize, length: f64, phase: f64| {
+            ((index as f64 + 1.0 + phase) / length).floor() - ((index as f64 + phase) / length).floor()
         };
         let mut value = |index: usize| {
             let wave = crosses(index, wave, 0.0) * wave * (1.0 + 0.05 * (random.random::<f64>() - 0.5));
@@ -276,10 +279,13 @@ mod tests {
             [(7.3, 730.0, 5), (2.9, 113.0, 3), (12.0, 960.0, 8), (3.7, 1851.0, 12)].into_iter().enumerate()
         {
             let series = unit_series(wave, period, pauses, 6.0, seed as u64);
-            let found = recurrence(&series, 2.0..1e9).unwrap_or_else(|| panic!("{wave} {period}"));
-            assert!((found.length / period - 1.0).abs() < 0.01, "{found:?} for {period}");
-            assert!(found.interval.low <= period && period <= found.interval.high, "{found:?} for {period}");
-            assert!(found.widths >= WIDTHS_MIN && found.times >= 1, "{found:?}");
+            let recurrence = recurrence(&series, 2.0..1e9).unwrap_or_else(|| panic!("{wave} {period}"));
+            assert!((recurrence.length / period - 1.0).abs() < 0.01, "{recurrence:?} for {period}");
+            assert!(
+                recurrence.interval.low <= period && period <= recurrence.interval.high,
+                "{recurrence:?} for {period}"
+            );
+            assert!(recurrence.widths >= WIDTHS_MIN && recurrence.times >= 1, "{recurrence:?}");
         }
     }
 

@@ -165,16 +165,16 @@ pub fn spikes(places: &[f64], sizes: &[f64], period_min: f64) -> Option<Spikes> 
         (SPIKES_MIN..=most).filter(|count| *count < order.len() && ratio(*count) >= RATIO_MIN).collect();
     partings.sort_unstable_by(|one, other| ratio(*other).total_cmp(&ratio(*one)));
     let step = median(&places.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<_>>())?;
-    let found = partings.into_iter().take(PARTINGS).filter_map(|count| {
+    let candidates = partings.into_iter().take(PARTINGS).filter_map(|count| {
         let mut chosen: Vec<f64> = order[..count].iter().map(|index| places[*index]).collect();
         chosen.sort_unstable_by(f64::total_cmp);
         let spikes = regular(join_segments(&chosen, step), step, sizes[order[count - 1]]);
         Some((ratio(count), spikes.filter(|spikes| spikes.period >= period_min)?))
     });
-    let found: Vec<(f64, Spikes)> = found.collect();
-    let (widest, _) = found.first()?;
+    let candidates: Vec<(f64, Spikes)> = candidates.collect();
+    let (widest, _) = candidates.first()?;
     let comparable = (widest - 1.0) * COMPARABLE;
-    let best = found.iter().filter(|(ratio, _)| ratio - 1.0 >= comparable);
+    let best = candidates.iter().filter(|(ratio, _)| ratio - 1.0 >= comparable);
     best.map(|(_, spikes)| spikes).max_by_key(|spikes| spikes.places.len()).cloned()
 }
 
@@ -195,13 +195,13 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
         return None;
     }
     let distances: Vec<f64> = places.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    let usual = median(&distances)?;
-    let tolerance = (NEAR * usual).max(1.5 * step);
-    let near = distances.iter().filter(|distance| (**distance - usual).abs() <= tolerance).count();
-    if usual < 5.0 * step || (near as f64) < REGULAR * distances.len() as f64 {
+    let median_distance = median(&distances)?;
+    let tolerance = (NEAR * median_distance).max(1.5 * step);
+    let near = distances.iter().filter(|distance| (**distance - median_distance).abs() <= tolerance).count();
+    if median_distance < 5.0 * step || (near as f64) < REGULAR * distances.len() as f64 {
         return None;
     }
-    let (numbers, places) = number_spikes(&places, usual, tolerance);
+    let (numbers, places) = number_spikes(&places, median_distance, tolerance);
     // Least squares of the places over their numbers.
     let count = places.len() as f64;
     if places.len() < SPIKES_MIN {
@@ -218,16 +218,16 @@ fn regular(places: Vec<f64>, step: f64, threshold: f64) -> Option<Spikes> {
     Some(Spikes { period, error: (variance / sum_xx).sqrt(), places, threshold })
 }
 
-/// Which period each spike begins, of those that are whole periods after the one before; the first is the
-/// first that another follows after one period.
-fn number_spikes(places: &[f64], usual: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
+/// The number of the period that each spike begins, and its place, of spikes that are whole periods after the
+/// one before; the first is the one that another follows after one period.
+fn number_spikes(places: &[f64], period: f64, tolerance: f64) -> (Vec<f64>, Vec<f64>) {
     let mut pairs = places.windows(2);
-    let first = pairs.position(|pair| (pair[1] - pair[0] - usual).abs() <= tolerance).unwrap_or(0);
+    let first = pairs.position(|pair| (pair[1] - pair[0] - period).abs() <= tolerance).unwrap_or(0);
     let (mut numbers, mut kept) = (vec![0.0], vec![places[first]]);
     for place in &places[first + 1..] {
         let (number, last) = (numbers[numbers.len() - 1], kept[kept.len() - 1]);
-        let periods = ((place - last) / usual).round();
-        if periods >= 1.0 && (place - last - periods * usual).abs() <= tolerance * periods.sqrt() {
+        let periods = ((place - last) / period).round();
+        if periods >= 1.0 && (place - last - periods * period).abs() <= tolerance * periods.sqrt() {
             numbers.push(number + periods);
             kept.push(*place);
         }
@@ -250,9 +250,9 @@ mod tests {
     fn overlapping_slow_ios_are_one_stall() {
         let waits =
             [wait(900, 1000), wait(0, 300), wait(100, 500), wait(500, 620), wait(650, 655), wait(120, 220)];
-        let found = stalls(&waits, 2 * MS, Rule::default());
+        let stalls = stalls(&waits, 2 * MS, Rule::default());
         assert_eq!(
-            found,
+            stalls,
             [
                 Stall { start_ns: 0, duration_ns: 620 * MS, position: 0, ios: 4 },
                 Stall { start_ns: 900 * MS, duration_ns: 100 * MS, position: 900, ios: 1 },
@@ -262,8 +262,8 @@ mod tests {
 
     #[test]
     fn the_total_of_two_stalls_and_of_none() {
-        let found = stalls(&[wait(0, 300), wait(200, 620), wait(900, 1000)], 2 * MS, Rule::default());
-        let total = Total::sum(&found, 0.95);
+        let stalls = stalls(&[wait(0, 300), wait(200, 620), wait(900, 1000)], 2 * MS, Rule::default());
+        let total = Total::sum(&stalls, 0.95);
         assert_eq!((total.count, total.duration_ns, total.duration_ns_max), (2, 720 * MS, 620 * MS));
         assert_eq!(total.count_interval, rate_interval(2, 0.95));
         let none = Total::sum(&[], 0.95);
@@ -295,10 +295,10 @@ mod tests {
         #[test]
         fn stalls_are_apart_and_count_every_slow_io(spans in prop::collection::vec((0u64..5000, 0u64..400), 0..60)) {
             let waits: Vec<Wait> = spans.iter().map(|(start, length)| wait(*start, start + length)).collect();
-            let found = stalls(&waits, MS, Rule::default());
-            prop_assert_eq!(found.iter().map(|stall| stall.ios).sum::<usize>(), spans.iter().filter(|(_, length)| *length >= 100).count());
-            prop_assert!(found.windows(2).all(|pair| pair[0].start_ns + pair[0].duration_ns < pair[1].start_ns));
-            prop_assert!(found.iter().all(|stall| stall.duration_ns >= 100 * MS));
+            let stalls = stalls(&waits, MS, Rule::default());
+            prop_assert_eq!(stalls.iter().map(|stall| stall.ios).sum::<usize>(), spans.iter().filter(|(_, length)| *length >= 100).count());
+            prop_assert!(stalls.windows(2).all(|pair| pair[0].start_ns + pair[0].duration_ns < pair[1].start_ns));
+            prop_assert!(stalls.iter().all(|stall| stall.duration_ns >= 100 * MS));
         }
     }
 
@@ -320,9 +320,9 @@ mod tests {
     fn the_period_is_known_better_than_a_step() {
         for (period, count) in [(37.4, 400), (96.0, 600), (211.7, 2000)] {
             let (places, sizes) = series(period, count, 3.0);
-            let found = spikes(&places, &sizes, 10.0).unwrap();
-            assert!((found.period - period).abs() < 3.0 * found.error.max(0.01), "{period}: {found:?}");
-            assert!(found.error < 0.25, "{found:?}");
+            let spikes = spikes(&places, &sizes, 10.0).unwrap();
+            assert!((spikes.period - period).abs() < 3.0 * spikes.error.max(0.01), "{period}: {spikes:?}");
+            assert!(spikes.error < 0.25, "{spikes:?}");
         }
     }
 
@@ -331,8 +331,8 @@ mod tests {
         let (places, mut sizes) = series(50.0, 1500, 3.0);
         sizes[249] = 1.0;
         sizes[777] = 4.5;
-        let found = spikes(&places, &sizes, 10.0).unwrap();
-        assert!((found.period - 50.0).abs() < 0.2, "{found:?}");
+        let spikes = spikes(&places, &sizes, 10.0).unwrap();
+        assert!((spikes.period - 50.0).abs() < 0.2, "{spikes:?}");
     }
 
     #[test]
@@ -340,8 +340,8 @@ mod tests {
         let (places, mut sizes) = series(180.0, 2000, 9.0);
         // A ripple that comes more often, and not as regularly.
         (0..2000).step_by(45).for_each(|index| sizes[index + index % 4] += 1.2);
-        let found = spikes(&places, &sizes, 10.0).unwrap();
-        assert!((found.period - 180.0).abs() < 0.5, "{found:?}");
+        let spikes = spikes(&places, &sizes, 10.0).unwrap();
+        assert!((spikes.period - 180.0).abs() < 0.5, "{spikes:?}");
     }
 
     #[test]

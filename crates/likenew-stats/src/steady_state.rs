@@ -135,8 +135,8 @@ pub fn level_changes(values: &[f64], assumed: f64, confidence: f64) -> Vec<Level
     changes.filter(|change| !change.interval.contains(0.0)).collect()
 }
 
-/// What differences of successive values tell of their scatter, by their median, of what the values themselves would tell:
-/// the median of absolute values of a normal distribution has an efficiency of 0.37, and such differences one of 2/3.
+/// How much the median of successive differences tells of the scatter, as a share of what the values themselves tell: the
+/// median of absolute values of a normal distribution has an efficiency of 0.37, and such differences one of 2/3.
 const EFFICIENCY: f64 = 0.25;
 
 /// A standard deviation, and how many degrees of freedom it is known with.
@@ -170,7 +170,7 @@ fn cut(values: &[f64], range: Range<usize>, reach: f64, ends: &mut Vec<usize>) {
     cut(values, at..range.end, reach, ends);
 }
 
-/// Of two means, with its standard error where the scatter is 1.
+/// The difference of two means, with its standard error if the scatter is 1.
 fn difference(before: &[f64], after: &[f64]) -> (f64, f64) {
     let error = (1.0 / before.len() as f64 + 1.0 / after.len() as f64).sqrt();
     (center(after) - center(before), error)
@@ -252,8 +252,8 @@ mod tests {
         (0..count).map(|index| noise.sample(&mut random) + if index >= at { step } else { 0.0 }).collect()
     }
 
-    fn share(of: impl Fn(u64) -> bool) -> f64 {
-        (0..400).filter(|seed| of(*seed)).count() as f64 / 400.0
+    fn share(holds: impl Fn(u64) -> bool) -> f64 {
+        (0..400).filter(|seed| holds(*seed)).count() as f64 / 400.0
     }
 
     #[test]
@@ -271,11 +271,11 @@ mod tests {
 
     #[test]
     fn a_change_is_found_where_it_is() {
-        let found = share(|seed| {
+        let located = share(|seed| {
             let changes = level_changes(&series(12, 0.03, 7, -0.13, seed), 0.04, 0.95);
             matches!(changes[..], [LevelChange { at: 6..=8, .. }])
         });
-        assert!(found > 0.9, "{found}");
+        assert!(located > 0.9, "{located}");
         let covered = share(|seed| {
             let changes = level_changes(&series(12, 0.03, 7, -0.2, seed), 0.04, 0.95);
             changes.first().is_some_and(|change| change.interval.contains(-0.2))

@@ -59,7 +59,7 @@ fn pieces(values: &[f64]) -> (Vec<f64>, usize) {
     refuse_nan(values);
     assert!(values.iter().all(|value| value.is_finite()), "a line needs finite values");
     let width = values.len().div_ceil(PIECES_MAX);
-    // A shorter rest at the end is left out: its median would count as much as the others.
+    // A shorter piece at the end is left out: its median would count as much as the others.
     let pieces = values.chunks_exact(width).map(|piece| median(piece).expect("a piece has values"));
     (pieces.collect(), width)
 }
@@ -290,9 +290,9 @@ const FALL_MIN: f64 = 1.15;
 pub fn fall(values: &[f64]) -> Option<Step> {
     let line = trend(values)?;
     let step = step(values);
-    let (first, rest) = values.split_at(step.at);
+    let (before, after) = values.split_at(step.at);
     let by_step = deviations(values, &|index| if index < step.at { step.before } else { step.after });
-    let is_apart = quantile(first, 0.1)? > quantile(rest, 0.95)? && step.before >= FALL_MIN * step.after;
+    let is_apart = quantile(before, 0.1)? > quantile(after, 0.95)? && step.before >= FALL_MIN * step.after;
     (is_apart && by_step < deviations(values, &|index| line.at(index))).then_some(step)
 }
 
@@ -339,12 +339,13 @@ mod tests {
     #[test]
     fn a_fall_is_found_however_short_the_first_level_is() {
         let scatter = |index: usize| 1.0 + 0.03 * ((index * 7919 % 101) as f64 / 101.0 - 0.5);
-        let series =
-            |of: &dyn Fn(usize) -> f64| -> Vec<f64> { (0..400).map(|at| scatter(at) * of(at)).collect() };
+        let series = |level: &dyn Fn(usize) -> f64| -> Vec<f64> {
+            (0..400).map(|at| scatter(at) * level(at)).collect()
+        };
         for end in [4, 30, 390] {
-            let found = fall(&series(&|at| if at < end { 550.0 } else { 420.0 })).unwrap();
-            assert_eq!(found.at, end);
-            assert!((found.before / 550.0 - 1.0).abs() < 0.02 && (found.after / 420.0 - 1.0).abs() < 0.02);
+            let step = fall(&series(&|at| if at < end { 550.0 } else { 420.0 })).unwrap();
+            assert_eq!(step.at, end);
+            assert!((step.before / 550.0 - 1.0).abs() < 0.02 && (step.after / 420.0 - 1.0).abs() < 0.02);
         }
         assert_eq!(fall(&series(&|at| if at < 30 { 420.0 } else { 550.0 })), None, "a rise");
         assert_eq!(fall(&series(&|at| 550.0 - at as f64)), None, "a slope");
@@ -386,12 +387,15 @@ mod tests {
     #[test]
     fn a_worked_example() {
         // Ranks 1 2 3 … 10 against these: Σd² = 194, ρ = 1 − 6·194/990.
-        let other = [7.0, 6.0, 5.0, 10.0, 9.0, 8.0, 3.0, 2.0, 1.0, 4.0];
-        let one: Vec<f64> = (1..=10).map(f64::from).collect();
-        let squares: f64 = one.iter().zip(other).map(|(a, b)| (a - b).powi(2)).sum();
-        let found = rank_correlation(&one, &other).unwrap();
-        assert!((found.value - (1.0 - 6.0 * squares / 990.0)).abs() < 1e-12, "{found:?} {squares}");
-        assert!(found.interval.contains(found.value));
+        let shuffled = [7.0, 6.0, 5.0, 10.0, 9.0, 8.0, 3.0, 2.0, 1.0, 4.0];
+        let ascending: Vec<f64> = (1..=10).map(f64::from).collect();
+        let squares: f64 = ascending.iter().zip(shuffled).map(|(a, b)| (a - b).powi(2)).sum();
+        let correlation = rank_correlation(&ascending, &shuffled).unwrap();
+        assert!(
+            (correlation.value - (1.0 - 6.0 * squares / 990.0)).abs() < 1e-12,
+            "{correlation:?} {squares}"
+        );
+        assert!(correlation.interval.contains(correlation.value));
     }
 
     #[test]
@@ -419,11 +423,11 @@ mod tests {
                 pairs.iter().map(|(a, b)| (f64::from(*a), f64::from(*b))).unzip();
             let bent: Vec<f64> = one.iter().map(|value| value.powi(3) + 7.0).collect();
             prop_assert_eq!(rank_correlation(&one, &other), rank_correlation(&bent, &other));
-            if let Some(found) = rank_correlation(&one, &other) {
-                prop_assert!((-1.0..=1.0).contains(&found.value));
+            if let Some(correlation) = rank_correlation(&one, &other) {
+                prop_assert!((-1.0..=1.0).contains(&correlation.value));
                 let turned: Vec<f64> = one.iter().map(|value| -value).collect();
                 let against = rank_correlation(&turned, &other).unwrap();
-                prop_assert!((found.value + against.value).abs() < 1e-9);
+                prop_assert!((correlation.value + against.value).abs() < 1e-9);
             }
         }
     }

@@ -42,27 +42,27 @@ const ROUNDS_MAX: usize = 20;
 pub fn uniform_band<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64]) -> Option<Band<SHAPES>> {
     assert_eq!(shapes.len(), values.len(), "each value has its shapes");
     let mut values_kept = vec![true; values.len()];
-    let mut found = None;
+    let mut last_band = None;
     for _ in 0..ROUNDS_MAX {
-        let of: Vec<usize> = (0..values.len()).filter(|index| values_kept[*index]).collect();
-        if of.len() < VALUES_MIN {
+        let indices: Vec<usize> = (0..values.len()).filter(|index| values_kept[*index]).collect();
+        if indices.len() < VALUES_MIN {
             return None;
         }
-        let band = fit(shapes, values, &of)?;
+        let band = fit(shapes, values, &indices)?;
         let residual = |index: usize| values[index] - band.middle(&shapes[index]);
-        let residuals: Vec<f64> = of.iter().map(|index| residual(*index)).collect();
+        let residuals: Vec<f64> = indices.iter().map(|index| residual(*index)).collect();
         let center = median(&residuals)?;
         // Half of a uniform band is within a quarter of its width from the middle.
         let width = 4.0 * median_absolute_deviation(&residuals)?;
         let near: Vec<bool> =
             (0..values.len()).map(|index| (residual(index) - center).abs() <= REACH * width).collect();
         let settled = near == values_kept;
-        (values_kept, found) = (near, Some(band));
+        (values_kept, last_band) = (near, Some(band));
         if settled {
             break;
         }
     }
-    found
+    last_band
 }
 
 impl<const SHAPES: usize> Band<SHAPES> {
@@ -102,22 +102,26 @@ fn interval_around(value: f64, deviation: f64) -> Interval {
     Interval { low: value - half, high: value + half }
 }
 
-fn fit<const SHAPES: usize>(shapes: &[[f64; SHAPES]], values: &[f64], of: &[usize]) -> Option<Band<SHAPES>> {
-    let values_kept = |index: &usize| (shapes[*index], values[*index]);
-    let (shapes, values): (Vec<[f64; SHAPES]>, Vec<f64>) = of.iter().map(values_kept).unzip();
-    let fit = least_squares(&shapes, &values, &vec![1.0; of.len()], [true; SHAPES])?;
+fn fit<const SHAPES: usize>(
+    shapes: &[[f64; SHAPES]],
+    values: &[f64],
+    indices: &[usize],
+) -> Option<Band<SHAPES>> {
+    let row = |index: &usize| (shapes[*index], values[*index]);
+    let (shapes, values): (Vec<[f64; SHAPES]>, Vec<f64>) = indices.iter().map(row).unzip();
+    let fit = least_squares(&shapes, &values, &vec![1.0; indices.len()], [true; SHAPES])?;
     let moment = |power: i32| {
         let residuals =
             values.iter().zip(&shapes).map(|(value, shapes)| value - dot(&fit.coefficients, shapes));
         residuals.map(|residual| residual.powi(power)).sum::<f64>()
     };
-    let (count, squares) = (of.len() as f64, fit.squares);
+    let (count, squares) = (indices.len() as f64, fit.squares);
     let variance = squares / (count - SHAPES as f64);
     Some(Band {
         coefficients: fit.coefficients,
         covariance: fit.inverse.map(|row| row.map(|row| row * variance)),
         width: (12.0 * variance).sqrt(),
-        values_kept: of.len(),
+        values_kept: indices.len(),
         kurtosis: if squares > 0.0 { moment(4) * count / (squares * squares) } else { 0.0 },
     })
 }

@@ -369,23 +369,23 @@ fn fits(digits: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn all(bytes: &[u8]) -> (Vec<(String, bool)>, Option<ReadFailure>) {
+    fn read_all(bytes: &[u8]) -> (Vec<(String, bool)>, Option<ReadFailure>) {
         let mut lines = Lines::new(Box::new(io::Cursor::new(bytes.to_vec())));
-        let mut found = Vec::new();
+        let mut texts = Vec::new();
         loop {
             match lines.next() {
                 Ok(Some(line)) => {
-                    found.push((String::from_utf8(lines.text(&line).to_vec()).unwrap(), line.is_complete));
+                    texts.push((String::from_utf8(lines.text(&line).to_vec()).unwrap(), line.is_complete));
                 }
-                Ok(None) => return (found, None),
-                Err(broken) => return (found, Some(broken)),
+                Ok(None) => return (texts, None),
+                Err(broken) => return (texts, Some(broken)),
             }
         }
     }
 
     #[test]
     fn lines_end_as_files_end() {
-        let texts = |bytes| all(bytes).0;
+        let texts = |bytes| read_all(bytes).0;
         assert_eq!(texts(b""), []);
         assert_eq!(texts(b"a\r\n\nb"), [("a".into(), true), (String::new(), true), ("b".into(), false)]);
         assert_eq!(texts(b"\xef\xbb\xbfa\n"), [("a".into(), true)]);
@@ -394,15 +394,15 @@ mod tests {
     #[test]
     fn many_lines_pass_through_the_buffer() {
         let text: String = (0..100_000).map(|n| format!("{n}\n")).collect();
-        let (found, broken) = all(text.as_bytes());
-        assert!(broken.is_none() && found.len() == 100_000);
-        assert!(found.iter().enumerate().all(|(n, line)| line.0 == n.to_string()));
+        let (texts, broken) = read_all(text.as_bytes());
+        assert!(broken.is_none() && texts.len() == 100_000);
+        assert!(texts.iter().enumerate().all(|(n, line)| line.0 == n.to_string()));
     }
 
     #[test]
     fn a_file_without_line_ends_is_no_trace() {
-        let (found, broken) = all(&vec![b'x'; 1 << 20]);
-        assert!(found.is_empty() && matches!(broken, Some(ReadFailure::Endless)));
+        let (texts, broken) = read_all(&vec![b'x'; 1 << 20]);
+        assert!(texts.is_empty() && matches!(broken, Some(ReadFailure::Endless)));
     }
 
     #[test]

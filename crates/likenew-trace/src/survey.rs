@@ -205,12 +205,12 @@ fn shares(applications: &[Application], names: &[String]) -> Vec<ApplicationShar
         .collect();
     shares.sort_by(|a, b| (b.bytes, b.ios).cmp(&(a.bytes, a.ios)).then(a.application.cmp(&b.application)));
     if shares.len() > LISTED_MAX + 1 {
-        let rest = shares.split_off(LISTED_MAX);
+        let others = shares.split_off(LISTED_MAX);
         shares.push(ApplicationShare {
             application: OTHER_APPLICATIONS.to_owned(),
-            ios: rest.iter().map(|share| share.ios).sum(),
-            bytes: rest.iter().fold(0, |sum, share| sum.saturating_add(share.bytes)),
-            waiting_ns: rest.iter().fold(Nanos::ZERO, |sum, share| sum + share.waiting_ns),
+            ios: others.iter().map(|share| share.ios).sum(),
+            bytes: others.iter().fold(0, |sum, share| sum.saturating_add(share.bytes)),
+            waiting_ns: others.iter().fold(Nanos::ZERO, |sum, share| sum + share.waiting_ns),
             busy_ns: None,
         });
     }

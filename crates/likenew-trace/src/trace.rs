@@ -117,12 +117,12 @@ fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceEr
     let wrong =
         |file: &Path, error| TraceError::File { action: "read", file: file.display().to_string(), error };
     let path = Path::new(name);
-    let all = of_blktrace(path).map_err(|error| wrong(path, error))?;
-    if all.is_empty() {
+    let files = of_blktrace(path).map_err(|error| wrong(path, error))?;
+    if files.is_empty() {
         return Ok(vec![(name.to_owned(), lines)]);
     }
-    // What the names of all of them begin with is no file itself; the first of them was opened in its place.
-    let own = all.iter().position(|file| file.file_name() == path.file_name()).unwrap_or(0);
+    // The common beginning of their names is no file itself; the first of them was opened in its place.
+    let own = files.iter().position(|file| file.file_name() == path.file_name()).unwrap_or(0);
     let mut own_lines = Some(lines);
     let mut open = |(index, path): (usize, PathBuf)| {
         let name = path.display().to_string();
@@ -135,7 +135,7 @@ fn with_others(name: &str, lines: Lines) -> Result<Vec<(String, Lines)>, TraceEr
         let (lines, _) = self::lines(&name, Box::new(file))?;
         Ok((name, lines))
     };
-    all.into_iter().enumerate().map(&mut open).collect()
+    files.into_iter().enumerate().map(&mut open).collect()
 }
 
 impl Trace {

@@ -37,33 +37,41 @@ fn note(note: Note) -> &'static str {
 
 fn counted(counted: Counted, count: u64) -> String {
     match counted {
-        Counted::Commands => of(count, "driver command was skipped", "driver commands were skipped"),
-        Counted::EndsAlone => {
-            of(count, "completion without a start was skipped", "completions without a start were skipped")
-        }
-        Counted::Failures => of(count, "I/O ended with an error", "I/Os ended with an error"),
+        Counted::Commands => number_of(count, "driver command was skipped", "driver commands were skipped"),
+        Counted::EndsAlone => number_of(
+            count,
+            "completion without a start was skipped",
+            "completions without a start were skipped",
+        ),
+        Counted::Failures => number_of(count, "I/O ended with an error", "I/Os ended with an error"),
         Counted::LostEvents if count == 1 => "the kernel lost events once".to_owned(),
         Counted::LostEvents => format!("the kernel lost events {count} times"),
-        Counted::NoBlocks => {
-            of(count, "request that moves no blocks was skipped", "requests that move no blocks were skipped")
+        Counted::NoBlocks => number_of(
+            count,
+            "request that moves no blocks was skipped",
+            "requests that move no blocks were skipped",
+        ),
+        Counted::NoDisk => {
+            number_of(count, "I/O without a disk was skipped", "I/Os without a disk were skipped")
         }
-        Counted::NoDisk => of(count, "I/O without a disk was skipped", "I/Os without a disk were skipped"),
         Counted::OtherEvents => {
-            of(count, "line of another event was skipped", "lines of other events were skipped")
+            number_of(count, "line of another event was skipped", "lines of other events were skipped")
         }
-        Counted::RequeuedAlone => of(
+        Counted::RequeuedAlone => number_of(
             count,
             "requeued I/O without a start was skipped",
             "requeued I/Os without a start were skipped",
         ),
-        Counted::Untyped => of(count, "line without a type was skipped", "lines without a type were skipped"),
+        Counted::Untyped => {
+            number_of(count, "line without a type was skipped", "lines without a type were skipped")
+        }
         Counted::WithoutEnd => {
-            of(count, "I/O without an end has no latency", "I/Os without an end have no latency")
+            number_of(count, "I/O without an end has no latency", "I/Os without an end have no latency")
         }
     }
 }
 
-fn of(count: u64, one: &str, several: &str) -> String {
+fn number_of(count: u64, one: &str, several: &str) -> String {
     format!("{} {}", Number(count as f64), if count == 1 { one } else { several })
 }
 

@@ -299,8 +299,8 @@ fn draw_row(view: &View, columns: &[SizedColumn], history: &DriveHistory, y: u16
 
 /// Bytes a second of all operations in each interval.
 fn bytes_per_interval(history: &DriveHistory) -> impl DoubleEndedIterator<Item = Option<f64>> {
-    let all = |activity: &Activity| Op::ALL.iter().map(|op| activity.bytes_per_s(*op)).sum();
-    history.past().map(move |activity| activity.map(all))
+    let total = |activity: &Activity| Op::ALL.iter().map(|op| activity.bytes_per_s(*op)).sum();
+    history.past().map(move |activity| activity.map(total))
 }
 
 /// Reads and writes of one drive side by side: how much, and below that how fast, where it fits.

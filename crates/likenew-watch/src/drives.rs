@@ -342,14 +342,14 @@ pub(crate) mod history_tests {
     #[test]
     fn idle_stand_ins_and_partitions_are_shown_when_asked_for() {
         let mut drives = Drives::default();
-        let all =
+        let readings =
             |ms| ["sdaa", "sdb", "loop10", "loop2", "sdbp1"].map(|name| reading(name, 1, ms, IDLE)).to_vec();
-        drives.take(at(0, all(0)));
+        drives.take(at(0, readings(0)));
         assert_eq!(names(&drives, &Scope::default()), ["sdb", "sdaa"]);
-        let mut next = all(1000);
+        let mut next = readings(1000);
         next[2] = reading("loop10", 1, 1000, "1 0 8 0 0 0 0 0 0 0 0");
         drives.take(at(1000, next));
-        drives.take(at(2000, all(2000)));
+        drives.take(at(2000, readings(2000)));
         assert_eq!(names(&drives, &Scope::default()), ["loop10", "sdb", "sdaa"], "it has had I/O");
         let every = Scope { all: true, partitions: true, ..Scope::default() };
         assert_eq!(names(&drives, &every), ["loop2", "loop10", "sdb", "sdaa", "sdbp1"]);

@@ -267,14 +267,14 @@ fn busiest(rows: &[&DriveHistory]) -> Option<usize> {
 }
 
 fn longer(interval: Nanos) -> Nanos {
-    let mut all = INTERVALS_MS.into_iter().map(Nanos::from_millis);
-    all.find(|known| *known > interval).unwrap_or(interval)
+    let mut intervals = INTERVALS_MS.into_iter().map(Nanos::from_millis);
+    intervals.find(|known| *known > interval).unwrap_or(interval)
 }
 
 fn shorter(interval: Nanos) -> Nanos {
-    let all = INTERVALS_MS.into_iter().rev().map(Nanos::from_millis);
-    let mut all = all.filter(|known| *known < interval);
-    all.next().unwrap_or(interval)
+    let intervals = INTERVALS_MS.into_iter().rev().map(Nanos::from_millis);
+    let mut intervals = intervals.filter(|known| *known < interval);
+    intervals.next().unwrap_or(interval)
 }
 
 #[cfg(test)]

@@ -148,9 +148,9 @@ struct Import {
 impl CrateModules {
     /// Reads a crate from its root file on.
     pub(super) fn read(file: &Path) -> anyhow::Result<Self> {
-        let mut all = Self::default();
-        all.read_file(Vec::new(), file, file.parent().expect("a file lies in a folder"))?;
-        Ok(all)
+        let mut modules = Self::default();
+        modules.read_file(Vec::new(), file, file.parent().expect("a file lies in a folder"))?;
+        Ok(modules)
     }
 
     fn read_file(&mut self, path: ModulePath, file: &Path, folder: &Path) -> anyhow::Result<()> {
@@ -246,20 +246,20 @@ impl CrateModules {
     fn re_exported(
         &self,
         module: &ModulePath,
-        rest: &[String],
+        names: &[String],
         followed: u32,
     ) -> Option<(ModulePath, String)> {
         let own = self.modules[module].uses.iter().filter(|import| self.is_own(module, &import.path[0]));
-        for import in own.clone().filter(|import| import.name == rest[0] && import.path != rest) {
-            let path = [import.path.as_slice(), &rest[1..]].concat();
-            if let Some(found) = self.resolve(module, &path, followed + 1) {
-                return Some(found);
+        for import in own.clone().filter(|import| import.name == names[0] && import.path != names) {
+            let path = [import.path.as_slice(), &names[1..]].concat();
+            if let Some(resolved) = self.resolve(module, &path, followed + 1) {
+                return Some(resolved);
             }
         }
         own.filter(|import| import.name == "*").find_map(|import| {
-            let (of, _) = self.resolve(module, &import.path, followed + 1)?;
-            let known = self.modules.get(&of)?.items.contains(&rest[0]);
-            known.then(|| (of, rest[0].clone()))
+            let (origin, _) = self.resolve(module, &import.path, followed + 1)?;
+            let known = self.modules.get(&origin)?.items.contains(&names[0]);
+            known.then(|| (origin, names[0].clone()))
         })
     }
 
@@ -379,9 +379,9 @@ impl<'ast> Visit<'ast> for Module {
         syn::visit::visit_path(self, path);
     }
 
-    fn visit_macro(&mut self, found: &'ast syn::Macro) {
-        self.add_tokens(found.tokens.clone());
-        syn::visit::visit_macro(self, found);
+    fn visit_macro(&mut self, macro_call: &'ast syn::Macro) {
+        self.add_tokens(macro_call.tokens.clone());
+        syn::visit::visit_macro(self, macro_call);
     }
 }
 
@@ -411,34 +411,34 @@ mod tests {
             std::fs::write(path, text).unwrap();
         }
         let modules = CrateModules::read(&folder.join("lib.rs")).unwrap();
-        let found = all_circles(&modules);
+        let circles = all_circles(&modules);
         std::fs::remove_dir_all(&folder).unwrap();
-        found
+        circles
     }
 
     #[test]
     fn a_circle_is_found_through_re_exports_and_macros() {
-        let found = circles_of(&[
+        let circles = circles_of(&[
             ("lib.rs", "mod a; mod b; mod c; pub use b::B;"),
             ("a.rs", "use crate::B; pub struct A(B);"),
             ("b.rs", "pub struct B; fn f() { println!(\"{}\", super::c::f()); }"),
             ("c.rs", "use super::a::A; pub fn f() -> u8 { 1 }"),
         ]);
-        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(circles.len(), 1, "{circles:?}");
         assert!(
-            found[0].contains("in a circle: a, b, c. a uses b (B); b uses c (f); c uses a (A)"),
-            "{found:?}"
+            circles[0].contains("in a circle: a, b, c. a uses b (B); b uses c (f); c uses a (A)"),
+            "{circles:?}"
         );
     }
 
     #[test]
     fn tests_and_parents_may_import_in_circles() {
-        let found = circles_of(&[
+        let circles = circles_of(&[
             ("lib.rs", "mod a; mod b; pub fn f() {}"),
             ("a.rs", "mod inner; use inner::X; use crate::f; #[cfg(test)] mod tests { use crate::b::B; }"),
             ("a/inner.rs", "pub struct X; use super::Y;"),
             ("b.rs", "use crate::a; pub struct B;"),
         ]);
-        assert_eq!(found, Vec::<String>::new());
+        assert_eq!(circles, Vec::<String>::new());
     }
 }

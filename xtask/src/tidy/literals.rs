@@ -105,11 +105,12 @@ impl<'ast> Visit<'ast> for Literals {
         self.push(text.span().start().line, text.value());
     }
 
-    fn visit_macro(&mut self, one: &'ast syn::Macro) {
-        let name = one.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+    fn visit_macro(&mut self, macro_call: &'ast syn::Macro) {
+        let name =
+            macro_call.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
         let place =
             if ASSERTING.contains(&name.as_str()) { LiteralContext::Assertion } else { LiteralContext::Code };
-        self.at(place, |literals| literals.take(one.tokens.clone()));
+        self.at(place, |literals| literals.take(macro_call.tokens.clone()));
     }
 
     fn visit_expr_method_call(&mut self, call: &'ast syn::ExprMethodCall) {

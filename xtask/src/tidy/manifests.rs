@@ -84,8 +84,8 @@ const ADDING: [&str; 14] = [
 pub(super) fn leaked_features(root: &Path) -> anyhow::Result<Vec<String>> {
     let sh = Shell::new()?;
     sh.change_dir(root);
-    let tree = |of: &[&str]| -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
-        let text = cmd!(sh, "cargo tree --prefix none --format {FORMAT} {of...}").quiet().read()?;
+    let tree = |scope: &[&str]| -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
+        let text = cmd!(sh, "cargo tree --prefix none --format {FORMAT} {scope...}").quiet().read()?;
         Ok(features(&text))
     };
     let alone = tree(&["--package", "likenew", "--edges", "normal"])?;
@@ -97,15 +97,15 @@ const FORMAT: &str = "{p}|{f}";
 
 /// Package → features, from lines such as `toml v1.0.0|default,parse`.
 fn features(tree: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut by_package: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (package, features) in tree.lines().filter_map(|line| line.split_once('|')) {
         // A package that was listed before is marked after its features.
         let features = features.trim_end_matches(" (*)").split(',').filter(|feature| !feature.is_empty());
         // Its name and version; where it comes from may follow.
         let package = package.split(' ').take(2).collect::<Vec<_>>().join(" ");
-        all.entry(package).or_default().extend(features.map(str::to_owned));
+        by_package.entry(package).or_default().extend(features.map(str::to_owned));
     }
-    all
+    by_package
 }
 
 fn more(
@@ -143,10 +143,10 @@ mod tests {
         let alone = features("regex v1.0.0|std\nlikenew v0.1.0 (/here)|\nwinnow v1.0.0|\n");
         let with_tests =
             features("regex v1.0.0|std,unicode (*)\nlikenew v0.1.0 (/here)|\nwinnow v1.0.0|std\n");
-        let found = more(&alone, &with_tests);
+        let leaks = more(&alone, &with_tests);
         assert!(
-            found.len() == 1 && found[0].starts_with("regex v1.0.0: tests run with unicode,"),
-            "{found:?}"
+            leaks.len() == 1 && leaks[0].starts_with("regex v1.0.0: tests run with unicode,"),
+            "{leaks:?}"
         );
         assert_eq!(more(&with_tests, &alone), Vec::<String>::new());
     }

@@ -71,10 +71,13 @@ pub(super) fn stray_sentences(root: &Path) -> anyhow::Result<Vec<String>> {
             continue;
         }
         let text = std::fs::read_to_string(&path)?;
-        for one in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
-            if one.place == LiteralContext::Code && is_sentence(&one.text) && !is_allowed(&name, &one.text) {
-                let start: String = one.text.chars().take(START_LENGTH).collect();
-                violations.push(format!("{name}:{}: a sentence outside of wording: {start:?}", one.line));
+        for literal in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
+            if literal.place == LiteralContext::Code
+                && is_sentence(&literal.text)
+                && !is_allowed(&name, &literal.text)
+            {
+                let start: String = literal.text.chars().take(START_LENGTH).collect();
+                violations.push(format!("{name}:{}: a sentence outside of wording: {start:?}", literal.line));
             }
         }
     }
@@ -220,8 +223,8 @@ pub(super) fn refused_phrases(root: &Path) -> anyhow::Result<Vec<String>> {
             continue;
         }
         let text = std::fs::read_to_string(&path)?;
-        for found in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
-            violations.extend(refused(&name, found.line, &found.text));
+        for literal in literals(&text).with_context(|| format!("could not read {name} as Rust"))? {
+            violations.extend(refused(&name, literal.line, &literal.text));
         }
     }
     for path in documents(root) {
@@ -262,19 +265,19 @@ pub(super) fn is_test(name: &str) -> bool {
 /// Every text that users and contributors read. Decisions say what was so when they were made; messages are made of the literals.
 fn documents(root: &Path) -> Vec<PathBuf> {
     let docs = root.join("docs");
-    let mut all: Vec<PathBuf> = ["README", "CHANGELOG", "ARCHITECTURE", "GLOSSARY", "CONTRIBUTING"]
+    let mut paths: Vec<PathBuf> = ["README", "CHANGELOG", "ARCHITECTURE", "GLOSSARY", "CONTRIBUTING"]
         .map(|name| root.join(name).with_extension("md"))
         .into();
-    all.extend(files(&[docs.clone(), root.join("crates"), root.join("catalog"), root.join("apps")], "md"));
-    all.extend(files(&[docs.join("messages")], "txt"));
-    all.extend(files(&[root.join("scenarios"), root.join("catalog"), root.join("apps")], "toml"));
-    all.extend(files(&[root.join("schema")], "json"));
+    paths.extend(files(&[docs.clone(), root.join("crates"), root.join("catalog"), root.join("apps")], "md"));
+    paths.extend(files(&[docs.join("messages")], "txt"));
+    paths.extend(files(&[root.join("scenarios"), root.join("catalog"), root.join("apps")], "toml"));
+    paths.extend(files(&[root.join("schema")], "json"));
     for ending in ["ts", "svelte", "html"] {
-        all.extend(files(&[root.join("web/src")], ending));
+        paths.extend(files(&[root.join("web/src")], ending));
     }
-    all.extend(files(&[root.join("crates"), root.join("xtask")], "toml"));
-    all.retain(|path| !path.starts_with(docs.join("decisions")) && path.is_file());
-    all
+    paths.extend(files(&[root.join("crates"), root.join("xtask")], "toml"));
+    paths.retain(|path| !path.starts_with(docs.join("decisions")) && path.is_file());
+    paths
 }
 
 /// Lines that are too wide and paragraphs that are too long, outside of code and tables.
@@ -361,10 +364,10 @@ mod tests {
 
     #[test]
     fn phrases_match_as_whole_words() {
-        let found = |text: &str| phrases(text).map(|(bad, _)| bad).collect::<Vec<_>>();
-        assert_eq!(found("The Cure is here"), ["cure"]);
-        assert!(found("secure and incurable").is_empty());
-        assert_eq!(found("it can not be said"), ["can not"]);
+        let bad_phrases = |text: &str| phrases(text).map(|(bad, _)| bad).collect::<Vec<_>>();
+        assert_eq!(bad_phrases("The Cure is here"), ["cure"]);
+        assert!(bad_phrases("secure and incurable").is_empty());
+        assert_eq!(bad_phrases("it can not be said"), ["can not"]);
     }
 
     #[test]

@@ -82,9 +82,9 @@ impl Twin {
         let mut random = self.random.clone();
         let mut run = |procedure: &str, seed: u64, options: toml::Table| {
             let mut drive = self.open()?;
-            let asked = ask(&mut drive, procedure, seed, options)?;
-            asked.findings?;
-            let mut evidence = asked.evidence;
+            let result = ask(&mut drive, procedure, seed, options)?;
+            result.findings?;
+            let mut evidence = result.evidence;
             disturb(&mut evidence, noise, &mut random);
             anyhow::Ok(MeasuredRun { name: procedure.to_owned(), evidence })
         };

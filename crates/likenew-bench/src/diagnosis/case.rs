@@ -153,14 +153,14 @@ fn is_healthy(target: &str) -> bool {
 
 /// The settings of both, each once.
 fn both_names(one: &str, other: &str) -> String {
-    let mut all: Vec<&str> = one.split('&').collect();
+    let mut settings: Vec<&str> = one.split('&').collect();
     for setting in other.split('&') {
         let key = setting.split('=').next();
-        if all.iter().all(|other| other.split('=').next() != key) {
-            all.push(setting);
+        if settings.iter().all(|known| known.split('=').next() != key) {
+            settings.push(setting);
         }
     }
-    all.join("&")
+    settings.join("&")
 }
 
 impl Case {
@@ -264,8 +264,9 @@ impl SimulatedBaselines {
 
 /// The loss of the worst metric, in percent of earlier values.
 pub(super) fn loss_percent(now: &[(Metric, f64)], earlier: &[(Metric, f64)]) -> f64 {
-    let shares =
-        now.iter().filter_map(|(metric, per_s)| Some(per_s / earlier.iter().find(|(of, _)| of == metric)?.1));
+    let shares = now
+        .iter()
+        .filter_map(|(metric, per_s)| Some(per_s / earlier.iter().find(|(known, _)| known == metric)?.1));
     100.0 * (1.0 - shares.fold(1.0, f64::min))
 }
 

@@ -68,23 +68,23 @@ fn of_drive(number: u64) -> Vec<DrawnCase> {
     let references = if rng.random_bool(UNKNOWN) { References::None } else { References::Simulated };
     let fill = format!("fill={:.2}", rng.random_range(0.3..0.85));
     let case = |settings: &[String]| {
-        let mut all = vec![fill.clone()];
+        let mut query = vec![fill.clone()];
         for setting in settings {
             let key = |text: &str| text.split('=').next().map(str::to_owned);
             for part in setting.split('&') {
-                all.retain(|other| {
+                query.retain(|other| {
                     key(other) != key(part) && !(part == "state=used" && other.starts_with("fill"))
                 });
-                all.push(part.to_owned());
+                query.push(part.to_owned());
             }
         }
-        let fits = |all: &[String]| Case::new(&format!("sim:{name}?{}", all.join("&")), number);
+        let fits = |query: &[String]| Case::new(&format!("sim:{name}?{}", query.join("&")), number);
         // Disks and volumes hold data everywhere.
-        let found = fits(&all).or_else(|_| {
-            all.retain(|setting| !setting.starts_with("fill"));
-            fits(&all)
+        let result = fits(&query).or_else(|_| {
+            query.retain(|setting| !setting.starts_with("fill"));
+            fits(&query)
         });
-        found.ok().map(|case| Case { references, ..case })
+        result.ok().map(|case| Case { references, ..case })
     };
     let mut cases: Vec<DrawnCase> = Vec::new();
     let healthy = case(&[]).filter(|case| case.expected.is_empty());
@@ -152,7 +152,7 @@ struct LossyCase<'a> {
 /// Right answers by loss, alone and in pairs, healthy drives, and how true stated probabilities are; first
 /// every case that is not right, with its loss.
 pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
-    let all: Vec<LossyCase<'_>> = drawn
+    let cases: Vec<LossyCase<'_>> = drawn
         .iter()
         .zip(answers)
         .map(|(DrawnCase { case, situations }, answer)| {
@@ -170,7 +170,7 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
                     && case.case.references == references
                     && (low..high).contains(&case.loss_percent.clamp(0.0, 99.9))
             };
-            Counts::compute(all.iter().filter(is_meant))
+            Counts::compute(cases.iter().filter(is_meant))
         })
     };
     let by_loss = LOSSES.windows(2).map(|ends| {
@@ -182,19 +182,19 @@ pub(super) fn report(drawn: &[DrawnCase], answers: &[CaseResult]) -> String {
     let [alone, pairs] =
         counts(LOSS_COUNTED, 100.0, References::Simulated).map(|counts| counts.right().percent());
     let [unknown_alone, unknown_pairs] = counts(LOSS_COUNTED, 100.0, References::None);
-    let healthy = all.iter().filter(|case| case.situations == 0);
+    let healthy = cases.iter().filter(|case| case.situations == 0);
     let sick = Share::count(healthy, |case| is_false_alarm(case.case, case.answer));
     format!(
         "{}{by_loss}\n\
          {LOSS_COUNTED:.0}% or more: alone {alone:.1}% right [{RIGHT_ALONE}]{}, pairs {pairs:.1}% [{RIGHT_IN_PAIRS}]{}\n\
          the same with nothing to compare with: {} | {}\nhealthy: called sick {sick} [{SICK_MAX}]{}\n{}",
-        all.iter().filter_map(miss).collect::<String>(),
+        cases.iter().filter_map(miss).collect::<String>(),
         mark(alone >= RIGHT_ALONE),
         mark(pairs >= RIGHT_IN_PAIRS),
         unknown_alone.text(),
         unknown_pairs.text(),
         mark(sick.percent() <= SICK_MAX),
-        reliability(&all)
+        reliability(&cases)
     )
 }
 
@@ -221,8 +221,8 @@ fn miss(lossy: &LossyCase<'_>) -> Option<String> {
 }
 
 /// How often a stated probability is right, and the Brier score of all that are stated.
-fn reliability(all: &[LossyCase<'_>]) -> String {
-    let stated = all.iter().flat_map(|lossy| {
+fn reliability(cases: &[LossyCase<'_>]) -> String {
+    let stated = cases.iter().flat_map(|lossy| {
         let is_right = |name: &String| lossy.case.truth.contains(&name.as_str());
         lossy.answer.stated.iter().map(move |(name, chance)| (*chance, is_right(name)))
     });
@@ -290,14 +290,15 @@ mod tests {
 
     #[test]
     fn cases_are_the_same_each_time_and_have_effects() {
-        let all = draw(1, 40);
+        let drawn = draw(1, 40);
         let again = draw(1, 40);
-        let targets = |all: &[DrawnCase]| all.iter().map(|of| of.case.target.clone()).collect::<Vec<_>>();
-        assert_eq!(targets(&all), targets(&again));
-        let sick = all.iter().filter(|of| of.situations > 0);
+        let targets =
+            |drawn: &[DrawnCase]| drawn.iter().map(|drawn| drawn.case.target.clone()).collect::<Vec<_>>();
+        assert_eq!(targets(&drawn), targets(&again));
+        let sick = drawn.iter().filter(|drawn| drawn.situations > 0);
         assert!(sick.clone().count() >= 100, "{}", sick.count());
-        assert!(all.iter().all(|of| (of.situations == 0) == of.case.expected.is_empty()));
-        let pairs = all.iter().filter(|of| of.situations == 2).count();
+        assert!(drawn.iter().all(|drawn| (drawn.situations == 0) == drawn.case.expected.is_empty()));
+        let pairs = drawn.iter().filter(|drawn| drawn.situations == 2).count();
         assert!((15..60).contains(&pairs), "{pairs}");
     }
 }

@@ -51,13 +51,13 @@ struct TrainingCase<'a> {
 
 /// The result of the fit, by the seeds of the cases.
 pub(super) fn report(cases: &[Case], answers: &[CaseResult]) -> String {
-    let of = |is_even: bool| -> Vec<TrainingCase<'_>> {
+    let half = |is_even: bool| -> Vec<TrainingCase<'_>> {
         let wanted = cases.iter().zip(answers).filter(|(case, _)| case.seed.is_multiple_of(2) == is_even);
         wanted
             .map(|(case, answer)| TrainingCase { truth: &case.truth, evidence_items: &answer.evidence_items })
             .collect()
     };
-    let (even, odd) = (of(true), of(false));
+    let (even, odd) = (half(true), half(false));
     let by_hand = Weight::all();
     let fitted = fit(&even);
     let rows = fitted.iter().zip(&by_hand).map(|(new, old)| {
@@ -83,9 +83,9 @@ fn fit(observations: &[TrainingCase<'_>]) -> Vec<Weight> {
     let mut counts: BTreeMap<(&str, &str), [(f64, f64); 2]> = BTreeMap::new();
     for TrainingCase { truth, evidence_items } in observations {
         for ScoredEvidence { cause, evidence_id, chance, .. } in *evidence_items {
-            let (when_present, all) =
+            let (when_present, total) =
                 &mut counts.entry((cause, evidence_id)).or_default()[usize::from(truth.contains(cause))];
-            (*when_present, *all) = (*when_present + chance, *all + 1.0);
+            (*when_present, *total) = (*when_present + chance, *total + 1.0);
         }
     }
     let fitted = |weight: Weight| match counts.get(&(weight.cause.name, weight.evidence.id)) {
@@ -104,7 +104,8 @@ fn refine(weight: Weight, with: (f64, f64), without: (f64, f64)) -> Weight {
     if !(share > 0.0 && share < 1.0 && when_present * share < 1.0) {
         return weight;
     }
-    let posterior = |(hits, all): (f64, f64), prior: f64| (hits + PRIOR_CASES * prior) / (all + PRIOR_CASES);
+    let posterior =
+        |(hits, total): (f64, f64), prior: f64| (hits + PRIOR_CASES * prior) / (total + PRIOR_CASES);
     let (with, without) = (posterior(with, when_present * share), posterior(without, share));
     let bits = |ratio: f64| ratio.log2().clamp(-BITS_MAX, BITS_MAX);
     Weight { when_present: bits(with / without), when_absent: bits((1.0 - with) / (1.0 - without)), ..weight }

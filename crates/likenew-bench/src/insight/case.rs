@@ -112,10 +112,10 @@ impl Case {
         if !query.only.is_empty() {
             settings.insert("only".into(), query.only.clone().into());
         }
-        let asked = catch_unwind(AssertUnwindSafe(|| ask(&mut opened, "xray", seed, settings)));
-        let asked = asked.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)));
-        let (findings, segments) = match asked {
-            Ok(asked) => (asked.findings.map_err(|error| format!("{error:#}")), asked.evidence.segments),
+        let result = catch_unwind(AssertUnwindSafe(|| ask(&mut opened, "xray", seed, settings)));
+        let result = result.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)));
+        let (findings, segments) = match result {
+            Ok(result) => (result.findings.map_err(|error| format!("{error:#}")), result.evidence.segments),
             Err(error) => (Err(format!("{error:#}")), Vec::new()),
         };
         let written: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();

@@ -44,7 +44,7 @@ pub(super) fn report() -> anyhow::Result<String> {
     for target in [CORE, DISK, DISK_UNCACHED] {
         let findings =
             ask(&mut Spec::parse(target)?.open(no_files)?, "model", 1, toml::Table::new())?.findings?;
-        for (_, op, metric, printed) in PRINTED_FIGURES.iter().filter(|(of, ..)| *of == target) {
+        for (_, op, metric, printed) in PRINTED_FIGURES.iter().filter(|(drive, ..)| *drive == target) {
             let model = figure_in(&findings, op, metric).with_context(|| target)?;
             let off = model / printed - 1.0;
             let off = format!("{:+.1}%{}", off * 100.0, mark(off.abs() <= NEAR));
@@ -57,8 +57,8 @@ pub(super) fn report() -> anyhow::Result<String> {
 
 fn figure_in(findings: &Findings, op: &str, metric: &str) -> anyhow::Result<f64> {
     let rows = findings.tables.get("fit").context("the model has no table \"fit\"")?;
-    let is = |row: &&Row, key: &str, word: &str| row.get(key).is_some_and(|value| value == word);
-    let mut of_op = rows.iter().filter(|row| is(row, "op", op) && is(row, "pattern", "random"));
+    let has = |row: &&Row, key: &str, word: &str| row.get(key).is_some_and(|value| value == word);
+    let mut of_op = rows.iter().filter(|row| has(row, "op", op) && has(row, "pattern", "random"));
     let row = of_op.next().with_context(|| format!("nothing fits random {op}s"))?;
     let number =
         |key: &str| row.get(key).and_then(serde_json::Value::as_f64).with_context(|| format!("no {key}"));

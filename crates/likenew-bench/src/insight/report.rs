@@ -146,8 +146,8 @@ fn stated_word(row: &Row) -> &str {
 fn by_family(cases: &[Case]) -> impl Iterator<Item = (&'static str, Vec<&Case>)> {
     let of_family = |family: Family| cases.iter().filter(|case| case.family == family).collect();
     let families = Family::ALL.map(|family| (family.name(), of_family(family)));
-    let all = ("all", cases.iter().collect());
-    std::iter::once(all).chain(families).filter(|(_, cases): &(_, Vec<_>)| !cases.is_empty())
+    let overall = ("all", cases.iter().collect());
+    std::iter::once(overall).chain(families).filter(|(_, cases): &(_, Vec<_>)| !cases.is_empty())
 }
 
 /// The mean cost over all drives and by family.
@@ -224,8 +224,9 @@ fn wrong(cases: &[Case]) -> String {
         }
     }
     let undecided = keys(cases).into_iter().filter_map(|key| {
-        let is = |row: &Row| row.answer.property == key && row.mark == Mark::Undecided;
-        let seeds = cases.iter().filter(|case| case.rows.iter().any(is)).map(|case| case.seed.to_string());
+        let is_undecided = |row: &Row| row.answer.property == key && row.mark == Mark::Undecided;
+        let seeds =
+            cases.iter().filter(|case| case.rows.iter().any(is_undecided)).map(|case| case.seed.to_string());
         let seeds: Vec<String> = seeds.collect();
         (!seeds.is_empty()).then(|| vec![key.to_owned(), seeds.join(" ")])
     });

@@ -47,14 +47,14 @@ pub(super) fn measure() -> anyhow::Result<()> {
     };
     print_row(
         "CrystalDiskMark's default plan: written",
-        &of(&fixed, |effort| effort.written / MIB),
+        &values_of(&fixed, |effort| effort.written / MIB),
         "MiB",
         None,
         &format!("{} s of the drive's time{}", seconds(&fixed), width(&fixed)),
     );
     print_row(
         "ezFIO's preconditioning, before its sweep: written",
-        &of(&preconditioned, |effort| effort.written / MIB),
+        &values_of(&preconditioned, |effort| effort.written / MIB),
         "MiB",
         None,
         &format!("{} s of the drive's time", seconds(&preconditioned)),
@@ -70,9 +70,12 @@ pub(super) fn measure() -> anyhow::Result<()> {
         let options = |index| if procedure == "bench" { precision(index) } else { String::new() };
         let efforts = efforts(procedure, options)?;
         let to_fixed: Vec<f64> =
-            efforts.iter().zip(&fixed).map(|(one, fixed)| one.written / fixed.written).collect();
-        let to_ezfio: Vec<f64> =
-            efforts.iter().zip(&preconditioned).map(|(one, fixed)| one.written / fixed.written).collect();
+            efforts.iter().zip(&fixed).map(|(effort, fixed)| effort.written / fixed.written).collect();
+        let to_ezfio: Vec<f64> = efforts
+            .iter()
+            .zip(&preconditioned)
+            .map(|(effort, fixed)| effort.written / fixed.written)
+            .collect();
         print_row(
             &format!("{name}: bytes written / CrystalDiskMark's default plan"),
             &to_fixed,
@@ -91,13 +94,13 @@ pub(super) fn measure() -> anyhow::Result<()> {
     Ok(())
 }
 
-fn of(efforts: &[Effort], value: fn(&Effort) -> f64) -> Vec<f64> {
+fn values_of(efforts: &[Effort], value: fn(&Effort) -> f64) -> Vec<f64> {
     efforts.iter().map(value).collect()
 }
 
 fn seconds(efforts: &[Effort]) -> String {
-    let all: Vec<String> = efforts.iter().map(|effort| format!("{:.0}", effort.seconds)).collect();
-    all.join(", ")
+    let texts: Vec<String> = efforts.iter().map(|effort| format!("{:.0}", effort.seconds)).collect();
+    texts.join(", ")
 }
 
 fn open(drive: &str) -> anyhow::Result<likenew_sim::SimDrive> {
@@ -111,9 +114,9 @@ fn efforts(procedure: &str, options: impl Fn(usize) -> String) -> anyhow::Result
 }
 
 fn effort(drive: &str, procedure: &str, options: &str) -> anyhow::Result<Effort> {
-    let asked = ask(&mut open(drive)?, procedure, 1, options.parse()?)?;
-    let findings = asked.findings.with_context(|| format!("{procedure} of {drive}"))?;
-    let segments = &asked.evidence.segments;
+    let result = ask(&mut open(drive)?, procedure, 1, options.parse()?)?;
+    let findings = result.findings.with_context(|| format!("{procedure} of {drive}"))?;
+    let segments = &result.evidence.segments;
     Ok(Effort {
         written: segments.iter().map(|segment| segment.bytes(Op::Write) as f64).sum(),
         seconds: segments.last().map_or(0.0, |segment| segment.ended_at.as_secs_f64()),

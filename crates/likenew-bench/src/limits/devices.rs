@@ -41,7 +41,8 @@ fn compare(
             let rounds: Vec<Round> = (0..options.device_rounds)
                 .map(|_| Round::run(drive, path, &case, ring, options.seconds))
                 .collect::<anyhow::Result<_>>()?;
-            let of_rounds = |of: &dyn Fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
+            let of_rounds =
+                |value_of: &dyn Fn(&Round) -> f64| rounds.iter().map(value_of).collect::<Vec<f64>>();
             let name = |what: &str| format!("{} on {target}: {what}", case.name());
             let ring = better(&rounds, [|round| round.rings[0].iops, |round| round.rings[1].iops]);
             let fio = better(&rounds, [|round| round.fios[0].iops, |round| round.fios[1].iops]);
@@ -52,8 +53,10 @@ fn compare(
             print_row(&name("IOPS / bare ring"), &to_ring, "", Some(Goal::AtLeast(0.98)), &iops);
             print_row(&name("IOPS / fio's best"), &to_fio, "", Some(Goal::AtLeast(1.03)), FIO[fio]);
             print_row(&name("IOPS / fio, --write_lat_log"), &to_log, "", Some(Goal::AtLeast(1.2)), "");
-            // The system counts user time in steps of milliseconds, so that all rounds count together.
-            let mean = |of: &dyn Fn(&Round) -> f64| of_rounds(of).iter().sum::<f64>() / rounds.len() as f64;
+            // The system counts user time in steps of milliseconds, so all rounds are counted together.
+            let mean = |value_of: &dyn Fn(&Round) -> f64| {
+                of_rounds(value_of).iter().sum::<f64>() / rounds.len() as f64
+            };
             let bare = mean(&|round| round.rings[ring].cpu_ns_per_io);
             let fio = mean(&|round| round.fios[fio].cpu_ns_per_io);
             // fio does not count what it does before its first I/O.
@@ -141,8 +144,8 @@ impl Round {
 
 /// The better of two settings over all rounds: the better run of each round would be the luckier one.
 fn better(rounds: &[Round], iops: [OfRound; 2]) -> usize {
-    let [one, two] = iops.map(|iops| middle(&rounds.iter().map(iops).collect::<Vec<f64>>()));
-    usize::from(two > one)
+    let [first, second] = iops.map(|iops| middle(&rounds.iter().map(iops).collect::<Vec<f64>>()));
+    usize::from(second > first)
 }
 
 /// What a bare ring came to.

@@ -181,7 +181,7 @@ fn rows<'a>(findings: &'a Findings, table: &str) -> &'a [Row] {
 }
 
 fn value(metrics: &[(Metric, f64)], metric: Metric) -> Option<f64> {
-    metrics.iter().find(|(of, _)| *of == metric).map(|(_, value)| *value)
+    metrics.iter().find(|(known, _)| *known == metric).map(|(_, value)| *value)
 }
 
 /// A metric after the last step, if any was run.
@@ -198,10 +198,10 @@ fn checked(
     drive: &mut SimDrive,
     spec: &Spec,
     seed: u64,
-    asked: &CheckOptions,
+    options: &CheckOptions,
 ) -> anyhow::Result<CheckMetrics> {
-    let asked = ask(drive, "check", seed, toml::Table::try_from(asked)?)?;
-    Ok(CheckMetrics::from_findings(&asked.findings.with_context(|| spec.text.clone())?))
+    let result = ask(drive, "check", seed, toml::Table::try_from(options)?)?;
+    Ok(CheckMetrics::from_findings(&result.findings.with_context(|| spec.text.clone())?))
 }
 
 /// The second check of the drive when new with the same files, before which they were written once more, in address order: the best

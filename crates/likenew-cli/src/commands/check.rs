@@ -191,9 +191,9 @@ pub(super) fn enough_bytes(folder: &str, limits: &CheckOptions) -> Result<()> {
 
 /// The drives at the bottom, by their device names.
 fn drives() -> Result<Vec<String>> {
-    let all = list()?;
+    let devices = list()?;
     let drives: Vec<String> =
-        all.into_iter().filter(|drive| drive.is_drive).map(|drive| drive.path).collect();
+        devices.into_iter().filter(|drive| drive.is_drive).map(|drive| drive.path).collect();
     if drives.is_empty() {
         return Err(Failure::Usage(wording::NO_DRIVES.into()));
     }
@@ -257,9 +257,9 @@ fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Resu
         return Ok(Vec::new());
     };
     let archive = command.run_arguments.archive_arguments.folder.archive()?;
-    let found = history::open(&command.place, &archive)
+    let peer_metrics = history::open(&command.place, &archive)
         .and_then(|mut index| Ok(index.peers_of(&signature, PEERS_MOST)?));
-    let metrics = match found {
+    let metrics = match peer_metrics {
         Ok(metrics) => metrics,
         Err(failure) => {
             crate::console::note(wording::error(history_wording::peers_not_known(&failure.reason())));
@@ -267,14 +267,14 @@ fn peers(command: &Check, target: &ResolvedTarget, check: &CheckOptions) -> Resu
         }
     };
     let mut peers: Vec<PeersOption> = Vec::new();
-    for of in metrics {
-        let Ok(metric) = serde_json::from_value::<Metric>(of.name.into()) else { continue };
-        if of.bytes != check.bytes_of(metric) {
+    for peer in metrics {
+        let Ok(metric) = serde_json::from_value::<Metric>(peer.name.into()) else { continue };
+        if peer.bytes != check.bytes_of(metric) {
             continue;
         }
         match peers.iter_mut().find(|peers| peers.metric == metric) {
-            Some(peers) => peers.per_s.push(of.value),
-            None => peers.push(PeersOption { metric, per_s: vec![of.value] }),
+            Some(peers) => peers.per_s.push(peer.value),
+            None => peers.push(PeersOption { metric, per_s: vec![peer.value] }),
         }
     }
     Ok(peers)
@@ -333,17 +333,17 @@ fn report_to_nagios(history: &mut History, since: &str, attempts: &[Attempt], ex
 /// The drives of this archive that were checked since a date, each with its checks. The history of a laboratory has drives of other
 /// machines.
 fn checked_since(history: &mut History, since: &str) -> Result<Vec<(DriveRow, Vec<KeptCheck>)>> {
-    let mut found = Vec::new();
+    let mut checked = Vec::new();
     for row in history.drives(Page { offset: 0, rows: u32::MAX })? {
         if row.last_at.as_str() < since || row.archive != history.archive_name() {
             continue;
         }
         let checks = history.checks(&row)?;
         if checks.last().is_some_and(|check| check.run.started_at.as_str() >= since) {
-            found.push((row, checks));
+            checked.push((row, checks));
         }
     }
-    Ok(found)
+    Ok(checked)
 }
 
 /// Prints a line for each drive that was checked since this date and is not as it was before. The exit code says whether one

@@ -112,12 +112,12 @@ pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<F
         bar.tick();
         if interrupt::is_requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = scan(request, &mut watch);
+    let outcome = scan(request, &mut watch);
     bar.finish_and_clear();
-    match found {
-        Ok(found) => {
-            name_unreadable(&found.refusals);
-            to_option(found, &folders).map(Some)
+    match outcome {
+        Ok(scan) => {
+            name_unreadable(&scan.refusals);
+            to_option(scan, &folders).map(Some)
         }
         Err(ScanError::Interrupted) => Ok(None),
         Err(ScanError::TargetError(target_error)) => Err(target_error.into()),
@@ -126,7 +126,7 @@ pub(super) fn scan_folders(request: &ScanRequest, wait: bool) -> Result<Option<F
 
 fn progress_text(progress: &Progress) -> String {
     let Progress { files, bytes, sampled_bytes, sample_bytes } = *progress;
-    wording::scan_progress(files, bytes, sample_bytes.map(|all| (sampled_bytes, all)))
+    wording::scan_progress(files, bytes, sample_bytes.map(|total| (sampled_bytes, total)))
 }
 
 /// Names are only for the user at the terminal; neither plan nor report keeps them.
@@ -146,12 +146,12 @@ fn to_option(scan: Scan, folders: &[&Path]) -> Result<FileScan> {
         let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         return Err(Failure::Usage(wording::no_files(&folders)));
     }
-    let of = |group: &GroupScan| {
+    let to_type = |group: &GroupScan| {
         let (unit_share, zip_share): (Vec<f64>, Vec<f64>) =
             group.pieces.iter().map(|piece| (piece.unit_share, piece.zip_share)).unzip();
         let GroupScan { files, bytes, sampled_bytes, .. } = *group;
         FileType::of_pieces(group.group.name(), files, bytes, sampled_bytes, &unit_share, &zip_share)
     };
-    let types = groups.iter().map(of).collect();
+    let types = groups.iter().map(to_type).collect();
     Ok(FileScan { unreadable: refusals.count, other_file_systems, out_of_time, types })
 }

@@ -149,31 +149,31 @@ impl Command for Drives {
             technology: entry.model.technology.clone(),
             capacity_bytes: entry.model.capacity_bytes,
         });
-        let all = DriveList { simulated: simulated.collect(), real: list()? };
+        let drives = DriveList { simulated: simulated.collect(), real: list()? };
         if let Some(path) = &self.json {
-            output::write_json(path, &all)?;
+            output::write_json(path, &drives)?;
             return Ok(Exit::Fine);
         }
-        output::print(&text(&all))?;
+        output::print(&text(&drives))?;
         Ok(Exit::Fine)
     }
 }
 
-fn text(all: &DriveList) -> String {
+fn text(drives: &DriveList) -> String {
     let mut text = String::from(help_wording::SIMULATED_DRIVES);
     for kind in KINDS {
         text += &format!("  {}\n", title(kind));
-        for drive in all.simulated.iter().filter(|drive| drive.kind == kind) {
+        for drive in drives.simulated.iter().filter(|drive| drive.kind == kind) {
             text += &simulated_row(drive);
         }
     }
     text += help_wording::BLOCK_DEVICES;
-    for drive in &all.real {
+    for drive in &drives.real {
         let model = drive.model.as_deref().unwrap_or("model unknown");
         let used = drive.used_by.as_deref().map_or(String::new(), |used| format!(", {used}"));
         text += &format!("  {:30} {:>9}  {model}{used}\n", drive.path, amount(drive.capacity_bytes));
     }
-    if all.real.is_empty() {
+    if drives.real.is_empty() {
         text += help_wording::NO_BLOCK_DEVICES;
     }
     text

@@ -43,8 +43,8 @@ fn page(topic: &str) -> Option<String> {
     if let Some(cause) = by_name(&topic.replace('-', "_")) {
         return Some(cause.manual.to_owned());
     }
-    let mut all = super::grammar();
-    let command = all.find_subcommand_mut(topic)?;
+    let mut grammar = super::grammar();
+    let command = grammar.find_subcommand_mut(topic)?;
     *command = command.clone().bin_name(wording::usage_name(topic)).disable_help_subcommand(true);
     let typed = command.render_long_help().to_string();
     if topic == "sim" {

@@ -143,50 +143,50 @@ fn show_peers(command: &History, history: &mut Index) -> Result<Exit> {
     }
     let rows = history.drives(ALL)?;
     let drives = rows.into_iter().map(|row| read(history, row)).collect::<Result<Vec<_>, _>>()?;
-    let mut all = peers(&drives);
-    all.retain(|of| chosen.as_ref().is_none_or(|chosen| chosen.contains(&of.drive.drive)));
+    let mut compared = peers(&drives);
+    compared.retain(|peers| chosen.as_ref().is_none_or(|chosen| chosen.contains(&peers.drive.drive)));
     if let Some(path) = &command.json {
-        output::write_to(path, &peers_json(&all))?;
+        output::write_to(path, &peers_json(&compared))?;
     } else {
-        output::print(&peers_screen(&all, command.details || typed.is_some()))?;
+        output::print(&peers_screen(&compared, command.details || typed.is_some()))?;
     }
-    Ok(if all.iter().any(|of| of.slowest().is_some()) { Exit::Problem } else { Exit::Fine })
+    Ok(if compared.iter().any(|peers| peers.slowest().is_some()) { Exit::Problem } else { Exit::Fine })
 }
 
 /// The slow ones first, each with its slowest metric; with `details` every drive with all of its metrics.
-fn peers_screen(all: &[Peers<'_>], details: bool) -> String {
-    let mut sorted: Vec<&Peers<'_>> = all.iter().collect();
+fn peers_screen(compared: &[Peers<'_>], details: bool) -> String {
+    let mut sorted: Vec<&Peers<'_>> = compared.iter().collect();
     sorted.sort_by(|one, other| {
-        let ratio = |of: &Peers<'_>| of.slowest().map_or(f64::INFINITY, |place| place.among.ratio);
+        let ratio = |peers: &Peers<'_>| peers.slowest().map_or(f64::INFINITY, |place| place.among.ratio);
         ratio(one).total_cmp(&ratio(other))
     });
     let mut text = String::new();
-    for of in sorted {
-        let name = wording::drive(&of.drive.drive);
-        if let Some(slowest) = of.slowest() {
+    for peers in sorted {
+        let name = wording::drive(&peers.drive.drive);
+        if let Some(slowest) = peers.slowest() {
             let _ = writeln!(text, "✗ {name}");
             let _ = writeln!(text, "    {}", wording::place(slowest));
         } else if details {
-            let _ = writeln!(text, "{} {name}", wording::peers_sign(of));
+            let _ = writeln!(text, "{} {name}", wording::peers_sign(peers));
         }
-        let others = of.places.iter().filter(|place| details && Some(*place) != of.slowest());
+        let others = peers.places.iter().filter(|place| details && Some(*place) != peers.slowest());
         for place in others {
             let _ = writeln!(text, "    {}", wording::place(place));
         }
     }
-    text + &wording::peers_total(all) + "\n"
+    text + &wording::peers_total(compared) + "\n"
 }
 
 fn show_drive(command: &History, history: &mut Index, typed: &str) -> Result<Exit> {
-    let mut found = find(history, typed)?;
-    let drive = match found.len() {
+    let mut rows = find(history, typed)?;
+    let drive = match rows.len() {
         0 => return Err(Failure::Usage(wording::unknown_drive(typed))),
-        1 => found.remove(0),
-        _ => return Err(Failure::Usage(wording::several_drives(typed, &found))),
+        1 => rows.remove(0),
+        _ => return Err(Failure::Usage(wording::several_drives(typed, &rows))),
     };
     let drive = read(history, drive)?;
-    let one = std::slice::from_ref(&drive);
-    if command.write_page(one, &[], || drive_screen(&drive, typed, true))? {
+    let drives = std::slice::from_ref(&drive);
+    if command.write_page(drives, &[], || drive_screen(&drive, typed, true))? {
         return Ok(Exit::Fine);
     }
     if let Some(path) = &command.json {
@@ -336,11 +336,11 @@ pub(crate) fn kept_runs(place: &HistoryPlace, archive: PathBuf) -> Result<KeptRu
 
 /// The drives that a user may mean: by key, or by target as it was named or as the system names it.
 pub(crate) fn find(history: &mut Index, typed: &str) -> Result<Vec<DriveRow>> {
-    let found = history.find(typed)?;
-    if let (true, Ok(path)) = (found.is_empty(), std::fs::canonicalize(typed)) {
+    let rows = history.find(typed)?;
+    if let (true, Ok(path)) = (rows.is_empty(), std::fs::canonicalize(typed)) {
         return Ok(history.find(&path.display().to_string())?);
     }
-    Ok(found)
+    Ok(rows)
 }
 
 impl From<HistoryError> for Failure {

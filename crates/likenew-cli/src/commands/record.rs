@@ -82,14 +82,14 @@ impl Command for Record {
             .zip(&written)
             .map(|(drive, written)| document(&self, drive, written, &counts, elapsed))
             .collect();
-        let found = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
+        let has_problem = documents.iter().any(|document| standing(&document.answers) == Standing::Problem);
         for path in &paths {
             crate::console::note(wording::trace_written(path));
         }
         output::put(documents, &self.output)?;
         Ok(match stopped {
             StopReason::Early => Exit::Interrupted,
-            StopReason::Requested if found => Exit::Problem,
+            StopReason::Requested if has_problem => Exit::Problem,
             StopReason::Requested => Exit::Fine,
         })
     }
@@ -119,10 +119,10 @@ fn paths(out: &Path, drives: &[RecordedDrive]) -> Vec<PathBuf> {
         return vec![out.to_owned()];
     }
     let name = out.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let (stem, rest) = name
+    let (stem, suffix) = name
         .split_once('.')
-        .map_or((name.as_str(), String::new()), |(stem, rest)| (stem, format!(".{rest}")));
-    drives.iter().map(|drive| out.with_file_name(format!("{stem}.{}{rest}", drive.name))).collect()
+        .map_or((name.as_str(), String::new()), |(stem, suffix)| (stem, format!(".{suffix}")));
+    drives.iter().map(|drive| out.with_file_name(format!("{stem}.{}{suffix}", drive.name))).collect()
 }
 
 fn create(paths: &[PathBuf], drives: &[RecordedDrive]) -> Result<Vec<TraceFile>> {

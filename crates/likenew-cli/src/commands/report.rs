@@ -185,7 +185,7 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     }
     let name = path.file_name().map(|name| name.display().to_string());
     let is_text = |kind: FileType| kind.is_file() || kind.is_fifo();
-    if named == "-" || fs::metadata(&path).is_ok_and(|found| is_text(found.file_type())) {
+    if named == "-" || fs::metadata(&path).is_ok_and(|metadata| is_text(metadata.file_type())) {
         return Ok(NamedRun::OfFio(Box::new(fio::printed(&path)?), name));
     }
     if path.is_dir() {
@@ -193,9 +193,9 @@ fn find(command: &Compare, archive: &Archive, named: &str) -> Result<NamedRun> {
     }
     let mut index = history::open(&command.place, archive)?;
     history::update(&mut index)?;
-    let found = history::find(&mut index, named)?;
+    let drives = history::find(&mut index, named)?;
     let is_here = |drive: &&DriveRow| drive.archive == index.archive_name();
-    match &found.iter().filter(is_here).collect::<Vec<_>>()[..] {
+    match &drives.iter().filter(is_here).collect::<Vec<_>>()[..] {
         [] => Err(Failure::Usage(wording::neither_run_nor_drive(named))),
         [drive] => {
             let last = index.checks(drive)?.pop();

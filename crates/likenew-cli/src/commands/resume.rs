@@ -64,13 +64,13 @@ impl Command for Run {
 
 /// The latest run that has no result.
 fn last_unfinished(archive: &Archive) -> Result<PathBuf> {
-    let all = archive.folders().map_err(anyhow::Error::new)?;
+    let folders = archive.folders().map_err(anyhow::Error::new)?;
     let is_unfinished = |path: &&PathBuf| {
         Archive::open(path).is_ok_and(|record| {
             !watch::is_log(&record) && record.findings.as_ref().is_none_or(|findings| findings.is_interrupted)
         })
     };
-    let last = all.iter().rev().take(LATEST).find(is_unfinished);
+    let last = folders.iter().rev().take(LATEST).find(is_unfinished);
     let last = last.ok_or_else(|| Failure::Usage(wording::nothing_unfinished(archive.root(), LATEST)))?;
     crate::console::note(wording::resumes(last));
     Ok(last.clone())

@@ -77,9 +77,9 @@ impl Command for Serve {
 }
 
 /// What a page may start, from the command line's own grammar.
-fn page_grammar(all: &clap::Command) -> Grammar {
+fn page_grammar(grammar: &clap::Command) -> Grammar {
     let command = |name: &str| {
-        let command = all.find_subcommand(name).expect("every command that measures is in the grammar");
+        let command = grammar.find_subcommand(name).expect("every command that measures is in the grammar");
         CommandGrammar {
             name: name.to_owned(),
             about: about(command),
@@ -155,8 +155,8 @@ enum Kind {
 
 /// All commands that make a plan, with the options that belong to it, as JSON.
 pub fn plan_grammar() -> String {
-    let all = super::grammar();
-    let is_command = |name: &str| all.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
+    let grammar = super::grammar();
+    let is_command = |name: &str| grammar.find_subcommand(name).filter(|_| !matches!(name, "run" | "facts"));
     let commands: Vec<PlanCommand> = DESCRIPTORS
         .iter()
         .filter_map(|descriptor| is_command(descriptor.name))
@@ -193,12 +193,13 @@ mod tests {
     fn a_page_may_start_no_command_that_takes_a_consent_or_writes_a_file() {
         let grammar = page_grammar(&super::super::grammar());
         assert_eq!(grammar.commands.len(), 16);
-        let all: Vec<&OptionGrammar> = grammar.commands.iter().flat_map(|command| &command.options).collect();
+        let options: Vec<&OptionGrammar> =
+            grammar.commands.iter().flat_map(|command| &command.options).collect();
         for name in [
             "consent", "destroy", "yes", "html", "json", "archive", "journal", "reserve", "engine", "help",
             "progress",
         ] {
-            assert!(all.iter().all(|option| option.name != name), "{name}");
+            assert!(options.iter().all(|option| option.name != name), "{name}");
         }
         let check = &grammar.commands[0];
         let kind =
@@ -208,6 +209,6 @@ mod tests {
         assert_eq!(kind("files"), None, "it names a folder");
         let is_choice =
             |option: &&&OptionGrammar| matches!(&option.kind, OptionKind::Choice(words) if words.len() > 1);
-        assert!(all.iter().filter(is_choice).count() > 3, "{all:?}");
+        assert!(options.iter().filter(is_choice).count() > 3, "{options:?}");
     }
 }

@@ -400,7 +400,7 @@ fn identity(drives: &Drives, scope: &Scope) -> Identity {
         (history.name().to_owned(), format!("{model}, {}", amount(facts.capacity_bytes)))
     };
     let model = match &histories[..] {
-        [one] => one.facts().model.clone(),
+        [history] => history.facts().model.clone(),
         _ => None,
     };
     let drives_alone =

@@ -252,8 +252,13 @@ pub(crate) struct InterruptedRun {
 /// Refuses to continue a run on another drive.
 fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<()> {
     let then = &evidence.identity;
-    let text = |of: &Identity| {
-        wording::drive_with_model(&of.name, of.model.as_deref(), of.capacity_bytes, of.block_bytes)
+    let text = |identity: &Identity| {
+        wording::drive_with_model(
+            &identity.name,
+            identity.model.as_deref(),
+            identity.capacity_bytes,
+            identity.block_bytes,
+        )
     };
     let same = then.kind == now.kind && text(then) == text(now);
     same.then_some(()).ok_or_else(|| Failure::Refused(wording::another_drive(&text(then), &text(now))))
@@ -264,13 +269,13 @@ fn refuse_another(evidence: &Evidence, now: &Identity) -> Result<()> {
 fn restore_state(drive: &mut dyn Drive, evidence: &Evidence) -> Result<Option<Exit>> {
     crate::console::note(wording::going_on(evidence.segments.len(), evidence.observations.len()));
     let progress = std::cell::RefCell::new(Progress::new());
-    let begins = |step: &RestoreStep, done, all| {
+    let begins = |step: &RestoreStep, done, total| {
         let name = match step {
             RestoreStep::Run(workload) => &*workload.name,
             RestoreStep::Probe(probe) => probe.name(),
         };
         progress.borrow_mut().on_begin(name, name);
-        progress.borrow().set_share(done, all);
+        progress.borrow().set_share(done, total);
     };
     let Evidence { segments, observations, .. } = evidence;
     let mut recordings = Recordings::default();

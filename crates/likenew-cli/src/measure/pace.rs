@@ -129,9 +129,9 @@ impl Pace {
         forecast.learn(&self.segments);
         let rated = DryRun::with_rates(procedure, evidence, &|workload| forecast.slowdown(workload));
         let rated = rated.map_err(Failure::Usage)?;
-        // What only time ends writes as much as the drive takes in that.
-        let of = if dry_run.bytes_written_max.is_some() { &dry_run } else { &rated };
-        Ok(DryRun { elapsed: rated.elapsed, bytes_written: of.bytes_written, ..dry_run })
+        // What only time ends writes what the drive takes in that time.
+        let estimate = if dry_run.bytes_written_max.is_some() { &dry_run } else { &rated };
+        Ok(DryRun { elapsed: rated.elapsed, bytes_written: estimate.bytes_written, ..dry_run })
     }
 
     /// The same plan and what is written to find out the drive's speed.

@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn flash_wears_by_what_is_written_and_nothing_else_does() {
-        let of = |kind, facts: Vec<(String, String)>, bytes| {
+        let wear = |kind, facts: Vec<(String, String)>, bytes| {
             let identity = Identity {
                 name: "/dev/sda".into(),
                 kind,
@@ -303,11 +303,11 @@ mod tests {
             };
             wear_of(&identity, bytes)
         };
-        let device = of(TargetKind::Device, Vec::new(), 1 << 34);
+        let device = wear(TargetKind::Device, Vec::new(), 1 << 34);
         assert_eq!(device.as_deref(), Some("Wear: 1.6% of one full write of the drive."));
         let (name, value) = Identity::ROTATES;
-        assert_eq!(of(TargetKind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
-        assert_eq!(of(TargetKind::Device, Vec::new(), 0), None);
-        assert_eq!(of(TargetKind::Simulated, Vec::new(), 1 << 34), None);
+        assert_eq!(wear(TargetKind::Device, vec![(name.to_owned(), value.to_owned())], 1 << 34), None);
+        assert_eq!(wear(TargetKind::Device, Vec::new(), 0), None);
+        assert_eq!(wear(TargetKind::Simulated, Vec::new(), 1 << 34), None);
     }
 }

@@ -128,7 +128,7 @@ impl DeviceRefresh {
     fn resume(
         &self,
         store: &mut DeviceStore,
-        asked: Option<&Note>,
+        requested: Option<&Note>,
         timer: &RefCell<WriteTimer>,
     ) -> Result<Option<FixReport>, TargetError> {
         let refused = |error: RefreshError| match error {
@@ -143,8 +143,8 @@ impl DeviceRefresh {
         let marks = store.marks().to_vec();
         let known = StoreFacts { identity: &self.agreement.id, marks: &marks };
         let timed = TimedStore { store, timer };
-        let found = match interrupted.inspect(timed, known).map_err(refused)? {
-            State::Resumable(found) => *found,
+        let inspected = match interrupted.inspect(timed, known).map_err(refused)? {
+            State::Resumable(inspected) => *inspected,
             State::Finished(file) => {
                 file.remove().map_err(refused)?;
                 return Ok(None);
@@ -155,8 +155,8 @@ impl DeviceRefresh {
                 return Ok(None);
             }
         };
-        let fix_report = run_session(RefreshSession::resume(found).map_err(refused)?, timer)?;
-        let is_it = asked.is_none() || note.as_ref() == asked;
+        let fix_report = run_session(RefreshSession::resume(inspected).map_err(refused)?, timer)?;
+        let is_it = requested.is_none() || note.as_ref() == requested;
         Ok(Some(fix_report).filter(|fix_report| is_it || fix_report.end != FixEnd::Complete))
     }
 }
@@ -240,11 +240,11 @@ mod tests {
         // The last chunk was torn; what the run before found torn is already kept.
         let interrupted = find_interrupted_refresh(&refresh.place().unwrap()).unwrap().unwrap();
         let known = StoreFacts { identity: &agreement.id, marks: &[] };
-        let State::Resumable(found) = interrupted.inspect(&mut store, known).unwrap() else {
+        let State::Resumable(inspected) = interrupted.inspect(&mut store, known).unwrap() else {
             panic!("{last} bytes were written")
         };
-        let torn = found.in_flight().last().unwrap().start + 8192;
-        drop(found);
+        let torn = inspected.in_flight().last().unwrap().start + 8192;
+        drop(inspected);
         drop(store);
         fs::File::options().write(true).open(&image).unwrap().write_all_at(&[7; 512], torn).unwrap();
         let (first, second) =

@@ -146,13 +146,13 @@ fn resume(folder: &Path, boot: Option<&Boot>) -> Result<Option<ResumeReport>, Ta
             file.remove().map_err(text)?;
             Ok(None)
         }
-        State::Resumable(found) => {
-            if let Some(reason) = since.objection(&found, &ranges) {
+        State::Resumable(inspected) => {
+            if let Some(reason) = since.objection(&inspected, &ranges) {
                 return Err(refused(wording::compare_with_backup(path.display(), reason)));
             }
             // Before anything is saved or restored in this boot.
-            found.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(text)?;
-            let session = RefreshSession::resume(*found).map_err(text)?;
+            inspected.note_resumed_in(boot.map_or("", |boot| &boot.id)).map_err(text)?;
+            let session = RefreshSession::resume(*inspected).map_err(text)?;
             let outcome = session.run(false, |_| false).map_err(text)?;
             times.map(FolderTimes::restore);
             report_salvage(&outcome);
@@ -211,10 +211,10 @@ impl FileChanges {
     /// sentence.
     fn objection(
         &self,
-        found: &InspectedRefresh<&mut FileStore, JournalFile>,
+        inspected: &InspectedRefresh<&mut FileStore, JournalFile>,
         ranges: &[Range<u64>],
     ) -> Option<&'static str> {
-        found.differences().next()?;
+        inspected.differences().next()?;
         let nobody_else_wrote = self.is_untouched || (self.has_lost_power && self.may_be_ours);
         if !nobody_else_wrote {
             return Some(wording::WRITTEN_SINCE);
@@ -225,7 +225,7 @@ impl FileChanges {
         let is_in_ranges = |place: &Range<u64>| {
             ranges.iter().any(|range| range.start <= place.start && place.end <= range.end)
         };
-        let is_alone = found.differences().all(|difference| is_in_ranges(&difference.range));
+        let is_alone = inspected.differences().all(|difference| is_in_ranges(&difference.range));
         (!is_alone).then_some(wording::MOVED_SINCE)
     }
 }

@@ -336,8 +336,8 @@ pub(crate) fn examples(command: &str) -> String {
 
 /// Ways to use a command; none for what is not a command of its own.
 pub(crate) fn example_lines(command: &str) -> &'static [&'static str] {
-    let mut all = GROUPS.iter().flat_map(|(_, commands)| *commands);
-    all.find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
+    let mut commands = GROUPS.iter().flat_map(|(_, commands)| *commands);
+    commands.find(|(name, _)| *name == command).map_or(&[], |(_, lines)| lines)
 }
 
 /// The end of the page of `likenew sim`: names and settings of simulated drives.
@@ -414,11 +414,11 @@ mod tests {
         let command = commands::grammar();
         let mut grouped: Vec<&str> =
             GROUPS.iter().flat_map(|(_, commands)| *commands).map(|(name, _)| *name).collect();
-        let mut all: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+        let mut names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
         grouped.sort_unstable();
-        all.sort_unstable();
-        assert_eq!(grouped, all);
-        for name in all {
+        names.sort_unstable();
+        assert_eq!(grouped, names);
+        for name in names {
             let examples = examples(name);
             let lines = examples.lines().flat_map(|line| line.split("&&")).map(|line| {
                 let line = line.split(" > ").next().unwrap_or(line);

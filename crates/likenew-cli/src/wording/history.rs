@@ -123,10 +123,10 @@ pub(crate) fn peers_sign(peers: &Peers<'_>) -> &'static str {
 }
 
 /// The line below drives among others.
-pub(crate) fn peers_total(all: &[Peers<'_>]) -> String {
-    let judged = all.iter().filter(|of| of.count() >= PEERS_LEAST).count();
-    let slow = all.iter().filter(|of| of.slowest().is_some()).count();
-    let [total, slow_text, judged_text] = [all.len(), slow, judged].map(|of| Number(of as f64));
+pub(crate) fn peers_total(drives: &[Peers<'_>]) -> String {
+    let judged = drives.iter().filter(|drive| drive.count() >= PEERS_LEAST).count();
+    let slow = drives.iter().filter(|drive| drive.slowest().is_some()).count();
+    let [total, slow_text, judged_text] = [drives.len(), slow, judged].map(|count| Number(count as f64));
     let compared =
         format!("{judged_text} of {total} drives have {PEERS_LEAST} others of their model or more");
     match (judged, slow) {
@@ -147,10 +147,10 @@ pub(crate) fn sign(check: Option<&Check>) -> &'static str {
 }
 
 /// The line below the list of drives.
-pub(crate) fn more_drives(shown: usize, all: usize) -> String {
-    if shown < all {
+pub(crate) fn more_drives(shown: usize, total: usize) -> String {
+    if shown < total {
         return format!(
-            "{shown} of {all} drives; all: likenew history --details; one: likenew history TARGET"
+            "{shown} of {total} drives; all: likenew history --details; one: likenew history TARGET"
         );
     }
     "100% is the first check. About one drive: likenew history TARGET".into()
@@ -218,18 +218,18 @@ mod tests {
     #[test]
     fn a_place_says_how_many_are_faster_and_by_how_much() {
         let others: Vec<f64> = (0..47).map(|index| 460e6 + f64::from(index) * 1e6).collect();
-        let of = |others| Place {
+        let compared_with = |others| Place {
             metric: "sequential_read".into(),
             unit: "bytes/s".into(),
             value: 300e6,
             among: AmongPeers::new(300e6, others).unwrap(),
         };
         assert_eq!(
-            place(&of(&others)),
+            place(&compared_with(&others)),
             "sequential reads: 300 MB/s, slower than 47 of 47 others, 0.621× (0.612–0.630) of their median"
         );
         assert_eq!(
-            place(&of(&others[..3])),
+            place(&compared_with(&others[..3])),
             "sequential reads: 300 MB/s, 0.651× of their median; 3 others are too few to judge by"
         );
         assert!(peers_total(&[]).starts_with("? No drive has 20 others"));

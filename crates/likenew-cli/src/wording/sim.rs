@@ -185,8 +185,8 @@ likenew_core::sentences! {
          new file", label.display();
     pub(crate) fn bad_label(label: &Path, error: impl Display) =
         "{} was not made by likenew sim serve ({error}); nothing was changed", label.display();
-    pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, asked: &str) =
-        "{path} holds the data of {holds}, and this is {asked}; serve that one, or give the name of a new \
+    pub(crate) fn store_of_another_drive(path: impl Display, holds: &str, drive: &str) =
+        "{path} holds the data of {holds}, and this is {drive}; serve that one, or give the name of a new \
          file";
     pub(crate) fn served_already(path: &Path) = "{} is served already; end that server first", path.display();
     pub(crate) fn state_not_saved(path: &Path) =
@@ -234,13 +234,13 @@ pub(crate) fn file_name(calibration: &Calibration, runs: &[MeasuredRun]) -> Stri
 
 /// The first line.
 pub(crate) fn answer(calibration: &Calibration) -> String {
-    let of = |predictions: &[Prediction]| {
+    let worst_of = |predictions: &[Prediction]| {
         let worst = |a: &&Prediction, b: &&Prediction| {
             a.typical_error().partial_cmp(&b.typical_error()).expect("errors are numbers")
         };
         predictions.iter().max_by(worst).cloned()
     };
-    match (of(&calibration.held_out), of(&calibration.fitted)) {
+    match (worst_of(&calibration.held_out), worst_of(&calibration.fitted)) {
         (Some(held_out), _) => held_out_answer(&held_out),
         (None, Some(fitted)) => fitted_answer(&fitted),
         (None, None) => String::new(),

@@ -293,18 +293,18 @@ mod tests {
 
     #[test]
     fn trim_is_sent_by_the_mount_or_by_a_timer_that_covers_it() {
-        let of = |immediate, enabled, covers| {
+        let is_sent = |immediate, enabled, covers| {
             let fact = |value: Option<bool>| Fact::from_option(value, "nobody says", "test");
             let (immediate, timer_enabled, timer_covers) = (fact(immediate), fact(enabled), fact(covers));
             Trimming { immediate, timer_enabled, timer_covers, ..Trimming::default() }.is_sent()
         };
         let (yes, no) = (Some(true), Some(false));
-        assert_eq!(of(yes, no, no), yes);
-        assert_eq!(of(no, yes, yes), yes);
-        assert_eq!(of(no, yes, no), no);
-        assert_eq!(of(no, no, yes), no);
-        assert_eq!(of(no, yes, None), None);
-        assert_eq!(of(None, no, no), None);
+        assert_eq!(is_sent(yes, no, no), yes);
+        assert_eq!(is_sent(no, yes, yes), yes);
+        assert_eq!(is_sent(no, yes, no), no);
+        assert_eq!(is_sent(no, no, yes), no);
+        assert_eq!(is_sent(no, yes, None), None);
+        assert_eq!(is_sent(None, no, no), None);
     }
 
     #[test]

@@ -63,7 +63,9 @@ fn pieces_per_mib(case: &Case<'_>) -> Option<f64> {
 fn seek_cost(case: &Case<'_>) -> f64 {
     let access_ns = case.measurements.access_ns.map_or(ACCESS_NS, |access| access.value);
     let reference = case.shortfall(Metric::SequentialRead).map(|(_, reference)| reference);
-    let rate = reference.filter(|reference| reference.origin.is_of_this_drive()).map_or(RATE, |of| of.value);
+    let rate = reference
+        .filter(|reference| reference.origin.is_of_this_drive())
+        .map_or(RATE, |reference| reference.value);
     access_ns / ((1 << 20) as f64 / rate * 1e9)
 }
 

@@ -185,7 +185,7 @@ pub(super) const fn small_writes(
         let write_ns = Measured::with_interval(1e9, 0.0).divide_by(iops);
         // Flash without a cache is as fast as its medium; an arm has to move to each place.
         let read_ns = case.measurements.access_ns.filter(|_| case.is_disk())?;
-        let [write, read] = [write_ns, read_ns].map(|of| Nanos(of.value as u64));
+        let [write, read] = [write_ns, read_ns].map(|time| Nanos(time.value as u64));
         let text = format!("A 4K random write takes {write}, a 4K random read {read}.");
         Some((write_ns.divide_by(read_ns), text))
     })
@@ -308,7 +308,7 @@ pub(super) fn refresh_encryption(facts: Option<&Facts>, flags: &[&str]) -> [Stri
     let options = layer.and_then(|layer| layer.options.value()).map(Vec::as_slice).unwrap_or_default();
     let had: Vec<&str> = known
         .into_iter()
-        .filter(|(option, _)| options.iter().any(|of| of == option))
+        .filter(|(option, _)| options.iter().any(|active| active == option))
         .map(|(_, flag)| flag)
         .collect();
     let command = |flags: Vec<&str>| {

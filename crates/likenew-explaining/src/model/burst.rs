@@ -71,10 +71,10 @@ fn name(block: u64, repeat: u32) -> String {
 /// The bursts measured.
 pub(super) fn bursts(evidence: &Evidence) -> Vec<Burst<'_>> {
     let bursts = evidence.segments.iter().filter(|segment| segment.workload.name.starts_with("burst "));
-    let burst =
+    let block_of =
         |segment: &'_ Segment| segment.workload.streams.first().map(|stream| u64::from(stream.size.max()));
     bursts
-        .filter_map(|segment| Some(Burst { block: burst(segment)?, segment, full: buffer_limit(segment) }))
+        .filter_map(|segment| Some(Burst { block: block_of(segment)?, segment, full: buffer_limit(segment) }))
         .collect()
 }
 

@@ -49,9 +49,9 @@ impl CurveFit {
         data_points.sort_by_key(|data_point| {
             (data_point.point.bytes, data_point.point.depth, data_point.point.pattern.to_string())
         });
-        let key = |of: &DataPoint| match curve {
-            Curve::Depth(_) => u64::from(of.point.depth),
-            _ => of.point.bytes,
+        let key = |data_point: &DataPoint| match curve {
+            Curve::Depth(_) => u64::from(data_point.point.depth),
+            _ => data_point.point.bytes,
         };
         // No model is asked to predict outside of the measured range, so both ends are always in the fit.
         let (least, most) = (data_points.iter().map(key).min(), data_points.iter().map(key).max());
@@ -73,7 +73,7 @@ impl CurveFit {
         });
         let mut attempts: Vec<FitAttempt> = attempts.collect();
         // Of forms with as many parameters the better one comes first.
-        let error = |of: &FitAttempt| of.hold_out.as_ref().map_or(f64::INFINITY, HoldOut::typical);
+        let error = |attempt: &FitAttempt| attempt.hold_out.as_ref().map_or(f64::INFINITY, HoldOut::typical);
         attempts.sort_by(|one, other| {
             let parameters = one.form.parameters().cmp(&other.form.parameters());
             parameters.then(error(one).total_cmp(&error(other)))
@@ -190,8 +190,8 @@ impl Specification {
         else {
             return Self::without_model(curve_fit, advertised);
         };
-        let metric = |(value, interval)| Estimate { value, interval };
-        let per_byte = metric(fit.coefficient(fit.rate_part()?));
+        let estimate = |(value, interval)| Estimate { value, interval };
+        let per_byte = estimate(fit.coefficient(fit.rate_part()?));
         let tiny = fit.access_time();
         let is_clusters = fit.form == Form::Clusters;
         Some(Self {
@@ -199,7 +199,7 @@ impl Specification {
             model: Some(fit.form),
             throughput: per_byte.map(|ns| 1e9 / ns.max(f64::MIN_POSITIVE)),
             access: Estimate { value: tiny.0, interval: tiny.1 },
-            penalty: is_clusters.then(|| metric(fit.coefficient(2))),
+            penalty: is_clusters.then(|| estimate(fit.coefficient(2))),
             cluster: is_clusters
                 .then(|| fit.shape.map(|value| Estimate { value, interval: fit.shape_interval() }))
                 .flatten(),

@@ -125,7 +125,7 @@ impl Form {
             }
             Self::Clusters => {
                 let longest = sorted(|point| point.bytes).last().copied().unwrap_or(0);
-                let doublings = |from: u64| std::iter::successors(Some(from), |of| of.checked_mul(2));
+                let doublings = |from: u64| std::iter::successors(Some(from), |length| length.checked_mul(2));
                 let up_to = |from: u64| doublings(from).take_while(move |doubling| *doubling <= longest);
                 up_to(2 * grain.block).chain(up_to(3 * grain.block)).map(|size| size as f64).collect()
             }
@@ -156,9 +156,9 @@ impl Form {
             let sum = positive_sum(&rows, &values, &deviations)?;
             return Some(FormFit { form: self, shape: None, sum, possible: vec![(None, sum)], grain });
         }
-        let found = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
-        let possible = found.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
-        Some(FormFit { form: self, shape: Some(found.shape), sum: found.sum, possible, grain })
+        let profile = profile(&shapes, parts, &values, &deviations, CONFIDENCE_95)?;
+        let possible = profile.possible.iter().map(|(shape, sum)| (Some(*shape), *sum)).collect();
+        Some(FormFit { form: self, shape: Some(profile.shape), sum: profile.sum, possible, grain })
     }
 }
 
@@ -193,8 +193,8 @@ impl FormFit {
     /// The interval of a sum of coefficients over all possible fits.
     pub(super) fn interval_at(&self, parts: &[f64; 3]) -> Option<Interval> {
         let interval = self.sum.interval_at(parts, CONFIDENCE_95)?;
-        let all = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
-        Some(all.fold(interval, join))
+        let intervals = self.possible.iter().filter_map(|(_, sum)| sum.interval_at(parts, CONFIDENCE_95));
+        Some(intervals.fold(interval, join))
     }
 
     /// The range of the shape parameter; `None` for a form without one.

@@ -158,11 +158,11 @@ impl ModelOptions {
 
     /// Bytes that may be written, and bytes that may be read.
     pub(super) fn bytes_on(&self, evidence: &Evidence) -> u64 {
-        let usual = match evidence.identity.kind {
+        let default_bytes = match evidence.identity.kind {
             TargetKind::Folder => BYTES_OF_FOLDER,
             _ => BYTES_USUAL.min(evidence.geometry.capacity).max(BYTES_LEAST),
         };
-        self.bytes.unwrap_or(usual)
+        self.bytes.unwrap_or(default_bytes)
     }
 
     /// Time after which no visit starts.
@@ -179,10 +179,10 @@ impl ModelOptions {
 
     /// Rated sequential rate of an operation, in bytes a second.
     pub(super) fn advertised_rate(&self, op: Op) -> Option<f64> {
-        let metric = match op {
+        let rate = match op {
             Op::Read => self.advertised_read_bytes_per_s,
             _ => self.advertised_write_bytes_per_s,
         };
-        metric.map(|bytes_per_s| bytes_per_s as f64)
+        rate.map(|bytes_per_s| bytes_per_s as f64)
     }
 }

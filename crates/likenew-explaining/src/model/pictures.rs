@@ -67,7 +67,7 @@ pub(super) fn depths(curve_fits: &[CurveFit]) -> Option<Series> {
     let mut lines = Vec::new();
     for curve_fit in by_depth {
         let op = curve_fit.curve.op();
-        let at = |of: &DataPoint| [f64::from(of.point.depth), 1e9 / of.ns];
+        let at = |data_point: &DataPoint| [f64::from(data_point.point.depth), 1e9 / data_point.ns];
         lines.push(Line::new(format!("{op}, measured"), curve_fit.data_points.iter().map(at).collect()));
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let predicted = curve_fit
@@ -86,16 +86,16 @@ pub(super) fn zones(zones: &[Zones], capacity: u64) -> Option<Series> {
     const PLACES: u32 = 32;
     let at = |share: f64, rate: f64| [share * capacity as f64, rate];
     let mut lines = Vec::new();
-    for of in zones {
+    for op_zones in zones {
         lines.push(Line::new(
-            format!("{}, measured", of.op),
-            of.rates.iter().map(|[share, rate]| at(*share, *rate)).collect(),
+            format!("{}, measured", op_zones.op),
+            op_zones.rates.iter().map(|[share, rate]| at(*share, *rate)).collect(),
         ));
-        if of.is_zoned() {
+        if op_zones.is_zoned() {
             let shares = (0..=PLACES).map(|place| f64::from(place) / f64::from(PLACES));
             lines.push(Line::new(
-                format!("{}, fitted", of.op),
-                shares.map(|share| at(share, of.rate_at(share))).collect(),
+                format!("{}, fitted", op_zones.op),
+                shares.map(|share| at(share, op_zones.rate_at(share))).collect(),
             ));
         }
     }
@@ -109,7 +109,7 @@ pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
         .iter()
         .enumerate()
         .map(|(index, burst)| {
-            let repeat = bursts[..index].iter().filter(|of| of.block == burst.block).count() + 1;
+            let repeat = bursts[..index].iter().filter(|earlier| earlier.block == burst.block).count() + 1;
             Line::new(format!("{} #{repeat}", amount(burst.block)), burst.points())
         })
         .collect();
@@ -121,13 +121,20 @@ pub(super) fn bursts(bursts: &[Burst<'_>]) -> Option<Series> {
 fn lines(curve_fit: &CurveFit) -> Vec<Line> {
     let mut lines = Vec::new();
     for pattern in [PointPattern::Random, PointPattern::Aligned, PointPattern::Sequential] {
-        let of_way: Vec<&DataPoint> =
+        let data_points: Vec<&DataPoint> =
             curve_fit.data_points.iter().filter(|data_point| data_point.point.pattern == pattern).collect();
-        let (Some(first), Some(last)) = (of_way.first(), of_way.last()) else { continue };
-        let measured = of_way.iter().map(|of| [of.point.bytes as f64, speed_of(&of.point, of.ns)]).collect();
-        let band = of_way.iter().map(|of| {
-            let speed = speed_of(&of.point, of.ns);
-            [of.point.bytes as f64, speed / (1.0 + 2.0 * of.deviation), speed * (1.0 + 2.0 * of.deviation)]
+        let (Some(first), Some(last)) = (data_points.first(), data_points.last()) else { continue };
+        let measured = data_points
+            .iter()
+            .map(|data_point| [data_point.point.bytes as f64, speed_of(&data_point.point, data_point.ns)])
+            .collect();
+        let band = data_points.iter().map(|data_point| {
+            let speed = speed_of(&data_point.point, data_point.ns);
+            [
+                data_point.point.bytes as f64,
+                speed / (1.0 + 2.0 * data_point.deviation),
+                speed * (1.0 + 2.0 * data_point.deviation),
+            ]
         });
         if let Some((fit, _)) = curve_fit.selected_fit() {
             let points = interpolate(&first.point, last.point.bytes, fit.grain.small)

@@ -159,16 +159,16 @@ const VISITS_TELL: usize = 3;
 
 /// Every point in the order of its first visit. A visit that moved nothing is left out.
 pub(super) fn measured_points(evidence: &Evidence) -> Vec<MeasuredPoint> {
-    let mut all: Vec<MeasuredPoint> = Vec::new();
+    let mut points: Vec<MeasuredPoint> = Vec::new();
     for segment in &evidence.segments {
         let Ok(VisitName { point, .. }) = segment.workload.name.parse() else { continue };
         let Some(visit) = Visit::from_segment(segment, point, evidence.geometry.capacity) else { continue };
-        match all.iter_mut().find(|known| known.point == point) {
+        match points.iter_mut().find(|known| known.point == point) {
             Some(known) => known.visits.push(visit),
-            None => all.push(MeasuredPoint { point, visits: vec![visit] }),
+            None => points.push(MeasuredPoint { point, visits: vec![visit] }),
         }
     }
-    all
+    points
 }
 
 /// Part of a visit, as a share, in which the drive may still work on what came before. Chosen: an eighth of
@@ -211,15 +211,15 @@ impl Visit {
 fn time_of_requests(segment: &Segment, point: Point) -> Option<(f64, f64)> {
     let requests = segment.bytes(point.op) as f64 / point.bytes as f64;
     let is_measured = requests >= 1.0 && segment.elapsed() > Nanos::ZERO;
-    let all = is_measured.then(|| (requests, segment.elapsed().0 as f64 / requests))?;
+    let whole = is_measured.then(|| (requests, segment.elapsed().0 as f64 / requests))?;
     if requests < 2.0 {
-        return Some(all);
+        return Some(whole);
     }
     let part = |warm_up_share| steady_part(segment, point, warm_up_share);
     Some(if point.op == Op::Read {
-        part(WARM_UP_SHARE).unwrap_or(all)
+        part(WARM_UP_SHARE).unwrap_or(whole)
     } else {
-        part(WARM_UP_SHARE_WRITES).filter(|(_, ns)| *ns >= STEADY * all.1).unwrap_or(all)
+        part(WARM_UP_SHARE_WRITES).filter(|(_, ns)| *ns >= STEADY * whole.1).unwrap_or(whole)
     })
 }
 

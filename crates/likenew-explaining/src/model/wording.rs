@@ -446,11 +446,11 @@ fn write_summary(times: &Times) -> String {
 
 /// The result, in a sentence for each operation.
 pub(super) fn summary(read: Option<&Times>, write: Option<&Times>, is_steady: bool) -> String {
-    let found: Vec<String> = read.map(read_summary).into_iter().chain(write.map(write_summary)).collect();
-    match (found.is_empty(), is_steady) {
+    let sentences: Vec<String> = read.map(read_summary).into_iter().chain(write.map(write_summary)).collect();
+    match (sentences.is_empty(), is_steady) {
         (true, _) => "Too little was measured for a model.".into(),
-        (false, true) => found.join(" "),
-        (false, false) => format!("The drive was not steady, so this is uncertain. {}", found.join(" ")),
+        (false, true) => sentences.join(" "),
+        (false, false) => format!("The drive was not steady, so this is uncertain. {}", sentences.join(" ")),
     }
 }
 

@@ -340,13 +340,15 @@ impl<'a> WorkloadPlan<'a> {
 
     /// A point visited once, or one with too much scatter; the worst first.
     fn least_certain_point(&self) -> Option<Point> {
-        let wants = |of: &&MeasuredPoint| {
-            let visits = self.visits(&of.point);
-            let many = of.deviation() > SCATTER_LEAST || of.point.bytes == self.longest();
+        let wants = |measured: &&MeasuredPoint| {
+            let visits = self.visits(&measured.point);
+            let many = measured.deviation() > SCATTER_LEAST || measured.point.bytes == self.longest();
             visits < VISITS || (visits < VISITS_MAX && many)
         };
         let open = self.points.iter().filter(wants).filter(|point| self.is_affordable(&point.point, 1));
-        let key = |of: &&MeasuredPoint| (std::cmp::Reverse(self.visits(&of.point)), of.deviation());
+        let key = |measured: &&MeasuredPoint| {
+            (std::cmp::Reverse(self.visits(&measured.point)), measured.deviation())
+        };
         let worst =
             open.max_by(|one, other| key(one).partial_cmp(&key(other)).expect("deviations are numbers"));
         worst.map(|worst| worst.point)

@@ -65,13 +65,13 @@ impl Zones {
             let values: Vec<f64> = kept.iter().map(|index| squares[*index]).collect();
             positive_sum(&rows, &values, &deviations[..kept.len()])
         };
-        let all: Vec<usize> = (0..rates.len()).collect();
-        let inner = &all[1..all.len() - 1];
+        let indices: Vec<usize> = (0..rates.len()).collect();
+        let inner = &indices[1..indices.len() - 1];
         let hold_out = |parts: &dyn Fn(usize) -> [f64; 2]| {
             hold_out(&squares, inner, |kept, index| Some(fit(kept, parts)?.at(&parts(index))))
         };
         let (even_error, zoned_error) = (hold_out(&|_| [1.0, 0.0])?, hold_out(&zoned_parts)?);
-        let line = fit(&all, &zoned_parts)?;
+        let line = fit(&indices, &zoned_parts)?;
         let falls = line.coefficients[1] < line.coefficients[0] * (1.0 - FALL_LEAST).powi(2);
         let is_zoned =
             falls && simplest_equivalent(&[Some(even_error.clone()), Some(zoned_error.clone())]) == Some(1);
@@ -97,12 +97,12 @@ impl Zones {
     /// A curve with every visit corrected to the mean rate.
     pub(super) fn at_mean(&self, workload_plan: &WorkloadPlan<'_>, curve: Curve) -> Vec<DataPoint> {
         let mean = self.mean_rate();
-        let moved = |of: &MeasuredPoint| {
-            if !is_in_sequence(workload_plan, of) {
-                return of.clone();
+        let correct_point = |measured: &MeasuredPoint| {
+            if !is_in_sequence(workload_plan, measured) {
+                return measured.clone();
             }
-            let bytes = of.point.bytes as f64;
-            let moved = |visit: &Visit| {
+            let bytes = measured.point.bytes as f64;
+            let correct_visit = |visit: &Visit| {
                 let transfer = bytes / self.rate_at(visit.middle()) * 1e9;
                 let ns = if transfer <= visit.ns * 1.2 {
                     visit.ns + bytes / mean * 1e9 - transfer
@@ -111,10 +111,19 @@ impl Zones {
                 };
                 Visit { ns: ns.max(visit.ns / 4.0), ..visit.clone() }
             };
-            MeasuredPoint { point: of.point, visits: of.visits.iter().map(moved).collect() }
+            MeasuredPoint {
+                point: measured.point,
+                visits: measured.visits.iter().map(correct_visit).collect(),
+            }
         };
-        let of = workload_plan.points_on(curve).map(moved);
-        of.map(|of| DataPoint { point: of.point, ns: of.ns(), deviation: of.deviation() }).collect()
+        let points = workload_plan.points_on(curve).map(correct_point);
+        points
+            .map(|measured| DataPoint {
+                point: measured.point,
+                ns: measured.ns(),
+                deviation: measured.deviation(),
+            })
+            .collect()
     }
 
     /// The rates at both ends of the addresses, if they differ.

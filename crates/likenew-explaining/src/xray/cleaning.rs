@@ -59,7 +59,7 @@ fn measure(
 ) -> Result<(), Ended> {
     steps.end_at_errors();
     let block = context.block().max(4096);
-    let usual = reads_alone(context).and_then(|reads| median(&latencies(reads)));
+    let typical_ns = reads_alone(context).and_then(|reads| median(&latencies(reads)));
     for _ in 0..ASKS_MAX {
         let Some(rest) = Rests::new(ASKING, recoveries.clone()).next(None) else { break };
         if !steps.may_write(PLACES * u64::from(block)) {
@@ -71,7 +71,7 @@ fn measure(
         steps.run(Workload { flush: true, ..workload })?;
         let reads = random_reads(middle(context.span), block, 1);
         let reads = steps.run(spaced_reads(reads, rest))?;
-        recoveries.extend(usual.and_then(|usual| recovery(reads, usual)));
+        recoveries.extend(typical_ns.and_then(|typical_ns| recovery(reads, typical_ns)));
     }
     Ok(())
 }
@@ -89,16 +89,16 @@ fn middle(span: u64) -> Range<u64> {
     start..start + length
 }
 
-/// A rest in nanoseconds, and the latency after it as a multiple of `usual`. The second longest counts,
+/// A rest in nanoseconds, and the latency after it as a multiple of `typical_ns`. The second longest counts,
 /// because a single one may be chance, and some come while the arm is returning.
-fn recovery(segment: &Segment, usual: f64) -> Option<[f64; 2]> {
+fn recovery(segment: &Segment, typical_ns: f64) -> Option<[f64; 2]> {
     let pairs = segment.samples.windows(2);
     let mut reads: Vec<[f64; 2]> = pairs
         .map(|pair| {
             // From the time it was sent, not due: a read that waits longer than the interval delays the one
             // after it.
             let elapsed = pair[1].done.since(pair[1].sent).0 as f64;
-            [pair[1].sent.since(pair[0].done).0 as f64, elapsed / usual]
+            [pair[1].sent.since(pair[0].done).0 as f64, elapsed / typical_ns]
         })
         .collect();
     reads.sort_by(|first, other| other[1].total_cmp(&first[1]));

@@ -127,8 +127,8 @@ struct Round {
 
 impl Round {
     fn new(reads: &Segment, write_times: [[f64; 2]; 2]) -> Option<Self> {
-        let all: Vec<f64> = stream_latencies(reads, 1);
-        let spread = quantile(&all, 0.9)? - quantile(&all, 0.1)?;
+        let latencies: Vec<f64> = stream_latencies(reads, 1);
+        let spread = quantile(&latencies, 0.9)? - quantile(&latencies, 0.1)?;
         let reads = MedianComparison::in_segment(reads)?;
         Some(Self { reads, scatters: spread > SCATTERS * reads.second, write_times })
     }
@@ -200,7 +200,7 @@ fn infer_property(rounds: &[Round]) -> Property {
 }
 
 fn picture(round: &Round) -> Series {
-    let each = |area: usize, read: f64| {
+    let points = |area: usize, read: f64| {
         let block = f64::from(READ) / AREA as f64;
         let write_times = round.write_times[area].iter().map(|ns| ns * block);
         write_times.chain([read]).enumerate().map(|(index, ns)| [index as f64, ns]).collect()
@@ -208,8 +208,8 @@ fn picture(round: &Round) -> Series {
     Series::new(wording::ZEROS_AND_RANDOM_DATA, Shape::Bars, axis("", ""), axis("time of 16 KiB", "ns"))
         .categories(["written", "written again", "read"])
         .lines([
-            Line::new("zeros", each(0, round.reads.first)),
-            Line::new("random data", each(1, round.reads.second)),
+            Line::new("zeros", points(0, round.reads.first)),
+            Line::new("random data", points(1, round.reads.second)),
         ])
 }
 

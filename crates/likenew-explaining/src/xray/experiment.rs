@@ -56,8 +56,8 @@ impl<'a> Steps<'a> {
 
     /// Brings what is before the next step up to date.
     fn advance(&mut self) {
-        let (all, known) = (&self.evidence.segments, self.before.len());
-        self.before = &all[..self.own.as_slice().first().copied().unwrap_or(all.len())];
+        let (segments, known) = (&self.evidence.segments, self.before.len());
+        self.before = &segments[..self.own.as_slice().first().copied().unwrap_or(segments.len())];
         self.written += self.before[known..].iter().map(bytes_written).sum::<u64>();
     }
 
@@ -92,8 +92,8 @@ impl<'a> Steps<'a> {
         self.run(Workload { name: name.into(), ..Workload::rest(time) })
     }
 
-    /// Whether a series of workloads whose names begin so goes on: a step that was done says it by itself, and only for a new one it
-    /// is found out, which may take long.
+    /// Whether the series of workloads whose names begin with `series` continues. A step that was done shows it by its name; only for
+    /// a new one is it decided, which may take long.
     pub(super) fn goes_on(&self, series: &str, decide: impl FnOnce() -> bool) -> bool {
         match self.own.as_slice().first() {
             Some(index) => own_name(&self.evidence.segments[*index]).starts_with(series),
@@ -285,7 +285,7 @@ impl<'a> Context<'a> {
 
 /// Whether a segment belongs to a test.
 pub(super) fn is_of(test: &str, segment: &Segment) -> bool {
-    segment.workload.name.strip_prefix(test).is_some_and(|rest| rest.starts_with(": "))
+    segment.workload.name.strip_prefix(test).is_some_and(|suffix| suffix.starts_with(": "))
 }
 
 /// The name without the test's prefix.
@@ -350,8 +350,8 @@ pub(super) struct InferredProperties {
 
 impl InferredProperties {
     /// Records findings; the newest answer for a property counts.
-    pub(super) fn record(&mut self, found: Vec<Property>) {
-        for property in found {
+    pub(super) fn record(&mut self, properties: Vec<Property>) {
+        for property in properties {
             self.properties.retain(|old| old.key != property.key);
             self.properties.push(property);
         }
@@ -369,8 +369,8 @@ impl InferredProperties {
 
     /// The value of a property.
     pub(super) fn property(&self, key: Key) -> Property {
-        let found = self.properties.iter().find(|property| property.key == key);
-        found.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
+        let property = self.properties.iter().find(|property| property.key == key);
+        property.cloned().unwrap_or_else(|| Property::undecided(key, wording::not_tested()))
     }
 
     /// The word of a property, if it has one.

@@ -236,8 +236,8 @@ impl<'a> Fill<'a> {
     /// work that the fill left was done. `None` until both were measured.
     fn was_empty(&self) -> Option<bool> {
         let late = |segment: &Segment| {
-            let all = latencies(segment);
-            median(&all[all.len() / 2..])
+            let latencies = latencies(segment);
+            median(&latencies[latencies.len() / 2..])
         };
         Some(late(self.read_before?)? < EMPTY * late(self.read_after?)?)
     }
@@ -255,12 +255,12 @@ impl<'a> Fill<'a> {
             (Some(cache), Some(true)) => {
                 let recovery = Recovery::new(cache, &self.recoveries);
                 let size = cache.size(context, self.bytes_before);
-                let rest = match size.state {
+                let speed_and_recovery = match size.state {
                     State::Number { .. } => [cache.speed_after(context), recovery.property(context)],
                     _ => [Key::SlcSpeedAfterBytesPerS, Key::SlcRecoveryNs]
                         .map(|key| Property::undecided(key, wording::cache_size_unknown())),
                 };
-                std::iter::once(size).chain(rest).chain(self.idle.property(context)).collect()
+                std::iter::once(size).chain(speed_and_recovery).chain(self.idle.property(context)).collect()
             }
         };
         let pieces = WriteProgress::from_segments(self.pieces.iter().copied());
@@ -391,14 +391,14 @@ impl Cache {
         let values: Vec<f64> = speeds.iter().map(|[_, speed]| *speed).collect();
         // The write buffer fills at the speed of the link, and is not the cache.
         let skipped = 2.min(values.len());
-        let found = knees(&values[skipped..]);
+        let knees = knees(&values[skipped..]);
         let from = |at: usize| speeds.get(at + skipped).or(speeds.last()).map_or(0.0, |[bytes, _]| *bytes);
-        let drops = drops(&found, from);
+        let drops = drops(&knees, from);
         let strongest =
-            drops.iter().min_by(|first, other| ratio(&found, first).total_cmp(&ratio(&found, other)))?;
-        let (begins, ends) = (from(found[strongest.start].at), from(found[strongest.end - 1].at));
-        let next = found.get(strongest.end).map(|next| from(next.at));
-        let before = strongest.start.checked_sub(1).map_or(0.0, |last| from(found[last].at));
+            drops.iter().min_by(|first, other| ratio(&knees, first).total_cmp(&ratio(&knees, other)))?;
+        let (begins, ends) = (from(knees[strongest.start].at), from(knees[strongest.end - 1].at));
+        let next = knees.get(strongest.end).map(|next| from(next.at));
+        let before = strongest.start.checked_sub(1).map_or(0.0, |last| from(knees[last].at));
         let before = before.max(0.2 * begins);
         let cell = progress.bytes() / progress.marks.len() as f64;
         let piece = progress.bytes() / speeds.len() as f64;

@@ -65,9 +65,9 @@ impl Idle {
                     }
                     let calm = steps.run(keep_awake(holding.clone()))?;
                     // The last quarter of them, when earlier work is done.
-                    let all = latencies(calm);
-                    let usual = quantile(&all[all.len() - all.len() / 4..], AWAKE);
-                    self.usual = self.usual.into_iter().chain(usual).reduce(f64::min);
+                    let latencies = latencies(calm);
+                    let awake_ns = quantile(&latencies[latencies.len() - latencies.len() / 4..], AWAKE);
+                    self.usual = self.usual.into_iter().chain(awake_ns).reduce(f64::min);
                     calm
                 }
             };
@@ -96,8 +96,8 @@ impl Idle {
     }
 
     fn rests(&self) -> Rests {
-        let usual = self.usual.unwrap_or(f64::INFINITY);
-        Rests::new(ASKING, self.answers.iter().map(|[rest, latency]| [*rest, latency / usual]).collect())
+        let awake_ns = self.usual.unwrap_or(f64::INFINITY);
+        Rests::new(ASKING, self.answers.iter().map(|[rest, latency]| [*rest, latency / awake_ns]).collect())
     }
 
     pub(super) fn property(&self, context: &Context<'_>) -> Option<Property> {

@@ -136,9 +136,9 @@ fn point(window: u64, segment: &Segment) -> Option<Point> {
 
 /// Whether reads of all addresses take as long as those of the first ones; `None` until that was measured.
 fn is_same(windows: &[Window<'_>]) -> Option<bool> {
-    let [all, first, ..] = windows else { return None };
-    let (all, first) = (all.point?, first.point?);
-    Some((all.y - first.y).abs() < SAME * first.y + all.error.hypot(first.error))
+    let [whole, first, ..] = windows else { return None };
+    let (whole, first) = (whole.point?, first.point?);
+    Some((whole.y - first.y).abs() < SAME * first.y + whole.error.hypot(first.error))
 }
 
 fn fit_line(windows: &[Window<'_>]) -> Option<BrokenLine> {
@@ -185,12 +185,12 @@ fn distance(windows: &[Window<'_>], line: &BrokenLine) -> f64 {
 }
 
 /// Whether the addresses that the cache would cover take as long as all others when all are read.
-fn reaches_the_start(all: &Window<'_>, line: &BrokenLine, covered: f64) -> bool {
-    let late = &all.reads.samples[all.reads.samples.len() / 2..];
+fn reaches_the_start(whole: &Window<'_>, line: &BrokenLine, covered: f64) -> bool {
+    let late = &whole.reads.samples[whole.reads.samples.len() / 2..];
     let at_start = late.iter().filter(|sample| (sample.offset as f64) < covered);
     let at_start: Vec<f64> = at_start.map(|sample| sample.latency().0 as f64).collect();
     mean(&at_start).is_some_and(|start| {
-        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / all.bytes as f64) - line.level)
+        at_start.len() >= 16 && start > line.level + 0.5 * (line.at(1.0 / whole.bytes as f64) - line.level)
     })
 }
 

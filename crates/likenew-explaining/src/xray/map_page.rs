@@ -83,14 +83,14 @@ fn measure(
     loop {
         if is_enough(pairs) {
             // Garbage collection may have come in between, so it has to show twice.
-            let found = pairs.iter().rposition(|(_, compared)| costs(compared)).expect("one is enough");
-            let length = pairs[found].0;
+            let index = pairs.iter().rposition(|(_, compared)| costs(compared)).expect("one is enough");
+            let length = pairs[index].0;
             if repeated.contains(&length) {
                 return Ok(());
             }
             repeated.push(length);
             if let Some(again) = compare(steps, length, " again")? {
-                pairs[found].1 = again;
+                pairs[index].1 = again;
             }
         } else if let Some(length) = lengths.next() {
             pairs.extend(compare(steps, length, "")?.map(|compared| (length, compared)));
@@ -187,8 +187,11 @@ fn picture_in_order(in_order: &[(u32, f64)], property: &Property) -> Series {
 }
 
 fn picture(pairs: &[(u32, MedianComparison)], property: &Property) -> Series {
-    let line = |name, of: fn(&MedianComparison) -> f64| {
-        Line::new(name, pairs.iter().map(|(length, compared)| [f64::from(*length), of(compared)]).collect())
+    let line = |name, median: fn(&MedianComparison) -> f64| {
+        Line::new(
+            name,
+            pairs.iter().map(|(length, compared)| [f64::from(*length), median(compared)]).collect(),
+        )
     };
     let mark = property.value().map(|page| Mark { x: page, label: "mapping unit".into() });
     Series::new(

@@ -393,8 +393,8 @@ struct Times {
 impl Times {
     /// The longest of those that take as long as a merge; zero if none does.
     fn merge(&self) -> f64 {
-        let all = [Some(self.first), Some(self.wide), self.heads];
-        let merges = all.into_iter().flatten().filter(|time| *time > MERGE * self.follow);
+        let times = [Some(self.first), Some(self.wide), self.heads];
+        let merges = times.into_iter().flatten().filter(|time| *time > MERGE * self.follow);
         merges.fold(0.0, f64::max)
     }
 }
@@ -432,9 +432,9 @@ fn erase_unit(cluster: &Spikes, page: f64) -> Property {
 }
 
 fn places(page: u32, times: &Times) -> Series {
-    let of = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
-    let all = [Some(times.follow), Some(times.first), Some(times.wide), times.heads, times.narrow];
-    let points = all.into_iter().enumerate().filter_map(of).collect();
+    let to_point = |(index, time): (usize, Option<f64>)| time.map(|time| [index as f64, time]);
+    let medians = [Some(times.follow), Some(times.first), Some(times.wide), times.heads, times.narrow];
+    let points = medians.into_iter().enumerate().filter_map(to_point).collect();
     let title = wording::synced_writes_title(page.into());
     Series::new(title, Shape::Bars, axis("pattern", ""), axis("median", "ns"))
         .categories(["sequential", "first address", "random", "where pauses begin", "within one cluster"])

@@ -189,7 +189,7 @@ impl ReadModel {
             return None;
         }
         let (distances, latencies): (Vec<f64>, Vec<f64>) = points.iter().map(|[x, y]| (*x, *y)).unzip();
-        let typical_ns = median(&latencies).filter(|usual| *usual > 0.0)?;
+        let typical_ns = median(&latencies).filter(|median| *median > 0.0)?;
         let (low, high) = (quantile(&latencies, 0.1)?, quantile(&latencies, 0.9)?);
         let (middle, spread) = (Latency(typical_ns), Latency(high - low));
         let way = rank_correlation(&distances, &latencies).filter(|way| way.interval.low > MATTERS);

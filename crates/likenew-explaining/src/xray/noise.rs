@@ -74,12 +74,13 @@ fn take_turns<'a>(
 }
 
 fn noise(same_place: &[Vec<f64>], sequential: &[Vec<f64>], background_io: BackgroundIo) -> Option<Noise> {
-    let rounds =
-        |all: &[Vec<f64>]| -> Vec<Vec<f64>> { all.iter().filter(|round| round.len() > 1).cloned().collect() };
-    let same = Rounds::from_times(&rounds(same_place))?;
+    let long_enough = |rounds: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        rounds.iter().filter(|round| round.len() > 1).cloned().collect()
+    };
+    let same = Rounds::from_times(&long_enough(same_place))?;
     // The first sequential round may miss the mapping cache more than those after it.
-    let in_order = Rounds::from_times(rounds(sequential).get(1..).unwrap_or_default());
-    let worst = |of: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, of).max(of(&same));
+    let in_order = Rounds::from_times(long_enough(sequential).get(1..).unwrap_or_default());
+    let worst = |measure: fn(&Rounds) -> f64| in_order.as_ref().map_or(0.0, measure).max(measure(&same));
     Some(Noise {
         spread: worst(|rounds| rounds.spread),
         outliers: worst(|rounds| rounds.outliers),
@@ -105,7 +106,7 @@ struct Rounds {
 impl Rounds {
     fn from_times(rounds: &[Vec<f64>]) -> Option<Self> {
         let medians: Vec<f64> = rounds.iter().filter_map(|round| median(round)).collect();
-        let typical_ns = median(&medians).filter(|usual| *usual > 0.0)?;
+        let typical_ns = median(&medians).filter(|median| *median > 0.0)?;
         let spreads = rounds.iter().filter_map(|round| spreads(round));
         let (lower, upper): (Vec<f64>, Vec<f64>) = spreads.unzip();
         let (log_deviation, upper) = (median(&lower).unwrap_or(0.0), median(&upper).unwrap_or(0.0));
@@ -113,11 +114,12 @@ impl Rounds {
         let least = rounds.iter().map(Vec::len).min().unwrap_or(1) as f64;
         let expected = (std::f64::consts::FRAC_PI_2 / least).sqrt() * log_deviation;
         let between = standard_deviation(&medians).unwrap_or(0.0) / typical_ns;
-        let all: Vec<f64> = rounds.concat();
+        let latencies: Vec<f64> = rounds.concat();
         let share = |times: f64| {
             let limit = typical_ns * times.max((DEVIATIONS * log_deviation).exp());
-            let hits = all.iter().filter(|latency| **latency > limit).count();
-            share_interval(hits as u64, all.len() as u64, CONFIDENCE_90).map_or(0.0, |interval| interval.low)
+            let hits = latencies.iter().filter(|latency| **latency > limit).count();
+            share_interval(hits as u64, latencies.len() as u64, CONFIDENCE_90)
+                .map_or(0.0, |interval| interval.low)
         };
         let spread = (between * between - expected * expected).max(0.0).sqrt();
         Some(Self {

@@ -117,8 +117,8 @@ fn as_found<'a>(context: &Context<'a>) -> Option<&'a Segment> {
     let page = context.inferences.number(Key::MapPageBytes).unwrap_or(4096.0);
     let is_ours = |segment: &&Segment| segment.workload.name.starts_with(UNTOUCHED_READS);
     let far = |segment: &&Segment| (f64::from(length(segment)) / page).ln().abs();
-    let found = context.evidence.segments.iter().filter(is_ours);
-    found.min_by(|first, other| far(first).total_cmp(&far(other)))
+    let reads = context.evidence.segments.iter().filter(is_ours);
+    reads.min_by(|first, other| far(first).total_cmp(&far(other)))
 }
 
 /// Whether these addresses, and most others, were written sequentially since.
@@ -138,9 +138,9 @@ fn is_rewritten(context: &Context<'_>, segments: &[Segment], before: &Segment, w
         let inside = end.min(window.end).saturating_sub(region.start.max(window.start));
         Some((inside, end - region.start))
     });
-    let (inside, all) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
+    let (inside, written) = covered.fold((0, 0), |sum, part| (sum.0 + part.0, sum.1 + part.1));
     // A block map writes a whole cluster to another block, however few are written.
-    let is_all = all > context.span / 2 || context.inferences.is_block_map();
+    let is_all = written > context.span / 2 || context.inferences.is_block_map();
     inside >= window.end - window.start && is_all
 }
 

@@ -442,11 +442,11 @@ impl Conflicts {
         let places = moving_reads.iter().map(|sample| place_of(sample)).max()? + 1;
         let mut counts = vec![(0u32, 0u32); if places > PLACES_MAX { 0 } else { places }];
         for sample in moving_reads.iter().filter(|_| places <= PLACES_MAX) {
-            let (waits, all) = &mut counts[place_of(sample)];
+            let (waits, reads) = &mut counts[place_of(sample)];
             *waits += u32::from(has_waited(sample));
-            *all += 1;
+            *reads += 1;
         }
-        let share = |(waits, all): (u32, u32)| (all > 0).then(|| f64::from(waits) / f64::from(all));
+        let share = |(waits, reads): (u32, u32)| (reads > 0).then(|| f64::from(waits) / f64::from(reads));
         let point = |sample: &&Sample| [(sample.offset - start) as f64, sample.latency().0 as f64];
         Some(Self {
             grain: grain as f64,
@@ -589,8 +589,8 @@ mod tests {
 
     #[test]
     fn a_period_and_a_length_are_dies_and_a_stripe() {
-        let found = pattern(|place| place % 96 / 6 == 2, 1024);
-        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        let pattern = pattern(|place| place % 96 / 6 == 2, 1024);
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = pattern else { panic!("{pattern:?}") };
         assert_eq!((dies.0, stripe.0), (16.0, 24576.0));
         assert!(dies.1 < 16.0 && 16.0 < dies.2 && stripe.1 > 0.9 * 24576.0);
     }
@@ -600,8 +600,8 @@ mod tests {
         // Units of two addresses on five dies in turn; one in sixteen is parity, which has no address.
         let units = (0..4096).filter(|unit| unit % 16 != 15);
         let places: Vec<bool> = units.flat_map(|unit| [unit % 5 == 3; 2]).collect();
-        let found = pattern(|place| places[place], places.len());
-        let Pattern::Clear { dies, stripe: Some(stripe), .. } = found else { panic!("{found:?}") };
+        let pattern = pattern(|place| places[place], places.len());
+        let Pattern::Clear { dies, stripe: Some(stripe), .. } = pattern else { panic!("{pattern:?}") };
         assert_eq!((dies.0, stripe.0), (5.0, 8192.0));
     }
 
@@ -630,14 +630,14 @@ mod tests {
 
     #[test]
     fn a_share_of_all_places_is_one_of_the_dies() {
-        let of =
+        let conflicts =
             |slow, all| Conflicts { grain: 4096.0, wait_share: Vec::new(), slow, all, points: Vec::new() };
-        let Pattern::Clear { dies, stripe: None, .. } = of(3_800, 15_000).by_share() else { panic!() };
+        let Pattern::Clear { dies, stripe: None, .. } = conflicts(3_800, 15_000).by_share() else { panic!() };
         assert_eq!(dies.0, 4.0);
-        assert!(matches!(of(38, 150).by_share(), Pattern::Unclear { .. }));
+        assert!(matches!(conflicts(38, 150).by_share(), Pattern::Unclear { .. }));
         // No whole number of dies has this share.
-        assert!(matches!(of(5_260, 15_000).by_share(), Pattern::Unclear { .. }));
-        assert!(matches!(of(3_800, 15_000).pattern(), Pattern::Unclear { .. }));
+        assert!(matches!(conflicts(5_260, 15_000).by_share(), Pattern::Unclear { .. }));
+        assert!(matches!(conflicts(3_800, 15_000).pattern(), Pattern::Unclear { .. }));
     }
 
     #[test]

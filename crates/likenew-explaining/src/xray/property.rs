@@ -283,7 +283,10 @@ mod tests {
 
     #[test]
     fn a_hard_disk_has_no_flash_to_be_asked_for() {
-        let of = |medium| Key::ALL.into_iter().filter(|key| key.applies_to(medium)).count();
-        assert_eq!((of(None), of(Some("flash")), of(Some("disk")), of(Some("virtual"))), (17, 16, 3, 4));
+        let count_of = |medium| Key::ALL.into_iter().filter(|key| key.applies_to(medium)).count();
+        assert_eq!(
+            (count_of(None), count_of(Some("flash")), count_of(Some("disk")), count_of(Some("virtual"))),
+            (17, 16, 3, 4)
+        );
     }
 }

@@ -131,9 +131,12 @@ fn infer_property(before: &MedianComparison, stages: &[(u64, MedianComparison)])
 }
 
 fn picture(before: &MedianComparison, stages: &[(u64, MedianComparison)]) -> Series {
-    let all = || std::iter::once(before).chain(stages.iter().map(|(_, compared)| compared));
-    let line = |name, of: fn(&MedianComparison) -> f64| {
-        Line::new(name, all().enumerate().map(|(index, compared)| [index as f64, of(compared)]).collect())
+    let comparisons = || std::iter::once(before).chain(stages.iter().map(|(_, compared)| compared));
+    let line = |name, median: fn(&MedianComparison) -> f64| {
+        Line::new(
+            name,
+            comparisons().enumerate().map(|(index, compared)| [index as f64, median(compared)]).collect(),
+        )
     };
     let rests = stages.iter().map(|(rested, _)| format!("after {rested} s"));
     Series::new(wording::TRIMMED_READS, Shape::Bars, axis(wording::AROUND_TRIM, ""), axis("latency", "ns"))

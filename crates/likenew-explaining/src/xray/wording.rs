@@ -737,25 +737,25 @@ const SUMMARY_PROPERTIES_MAX: usize = 5;
 /// The result, in a sentence or two.
 pub(super) fn summary(properties: &[Property], problem: Option<&Answer>, is_disturbed: bool) -> String {
     let is_disk = is_disk(properties);
-    let of = |key: &Key| {
+    let describe = |key: &Key| {
         let property = properties.iter().find(|property| property.key == *key)?;
         summary_words(property, is_disk)
     };
-    let words: Vec<String> = SUMMARY_ORDER.iter().filter_map(of).take(SUMMARY_PROPERTIES_MAX).collect();
+    let words: Vec<String> = SUMMARY_ORDER.iter().filter_map(describe).take(SUMMARY_PROPERTIES_MAX).collect();
     let known = properties.iter().filter(|property| property.is_known()).count();
     let words = capitalize(&words.join(", "));
     let total = properties.len();
-    let found = match known {
+    let result = match known {
         0 => "No property of this drive could be found.".into(),
         known if known == total => format!("{words}."),
         known => format!("{words} ({known} of {total} properties found)."),
     };
     match problem {
-        Some(problem) => format!("{}: {}. {found}", problem.question, problem.answer),
+        Some(problem) => format!("{}: {}. {result}", problem.question, problem.answer),
         None if is_disturbed => {
-            format!("{found} The drive was in use or not steady, so this is less certain.")
+            format!("{result} The drive was in use or not steady, so this is less certain.")
         }
-        None => found,
+        None => result,
     }
 }
 

@@ -123,7 +123,7 @@ fn with_cost(action: Action, evidence: &Evidence, capacity: u64) -> Action {
         let writes = evidence.segments.iter().filter(|segment| segment.bytes(Op::Write) >= RATE_BYTES_MIN);
         writes.map(|segment| (segment.bytes(Op::Write) as f64, segment.elapsed().as_secs_f64()))
     };
-    let (written, elapsed) = writes().fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+    let (written, elapsed) = writes().fold((0.0, 0.0), |sum, write| (sum.0 + write.0, sum.1 + write.1));
     let action = action.bytes_written(bytes);
     if written > 0.0 { action.time(Nanos::from_secs_f64(bytes as f64 * elapsed / written)) } else { action }
 }

@@ -39,7 +39,7 @@ fn section(workload: &Workload) -> String {
 #[track_caller]
 fn has(text: &str, lines: &[&str]) {
     for line in lines {
-        assert!(text.lines().any(|found| found == *line), "no \"{line}\" in:\n{text}");
+        assert!(text.lines().any(|exported| exported == *line), "no \"{line}\" in:\n{text}");
     }
 }
 
@@ -110,8 +110,9 @@ fn mixes_lengths_paces_and_data_are_reported() {
 
 #[test]
 fn streams_run_side_by_side_and_rests_wait() {
-    let one = "[[stream]]\nop = 'read'\nsize = '4KiB'\npattern.random = 'whole'\narrival.closed.depth = 1\n";
-    let both = workload(&format!("name = 'a; b'\nuntil = {{ elapsed = '1s' }}\n{one}{one}"));
+    let stream =
+        "[[stream]]\nop = 'read'\nsize = '4KiB'\npattern.random = 'whole'\narrival.closed.depth = 1\n";
+    let both = workload(&format!("name = 'a; b'\nuntil = {{ elapsed = '1s' }}\n{stream}{stream}"));
     let text = section(&both);
     assert_eq!((text.matches("[a%3B b]").count(), text.matches("stonewall=1").count()), (2, 1), "{text}");
     let rest = section(&workload("name = 'rest'\nuntil = { elapsed = '250us' }"));
@@ -120,16 +121,19 @@ fn streams_run_side_by_side_and_rests_wait() {
 
 #[test]
 fn the_way_to_the_drive_is_reported_where_it_is_not_the_usual_one() {
-    let of = |more: &str| section(&reads(&format!("{more}\nuntil = {{ ops = 1 }}")));
-    let usual = of("");
+    let exported = |more: &str| section(&reads(&format!("{more}\nuntil = {{ ops = 1 }}")));
+    let plain = exported("");
     assert!(
-        ["direct", "invalidate", "end_fsync", "ioengine"].iter().all(|word| !usual.contains(word)),
-        "{usual}"
+        ["direct", "invalidate", "end_fsync", "ioengine"].iter().all(|word| !plain.contains(word)),
+        "{plain}"
     );
     // fio would drop the page cache by itself, and a second read would be a first one.
-    has(&of("access = 'buffered'"), &["direct=0", "invalidate=0"]);
-    has(&of("access = 'buffered'\ncold = true\nflush = true"), &["direct=0", "invalidate=1", "end_fsync=1"]);
-    has(&of("access = 'null'"), &["ioengine=null"]);
+    has(&exported("access = 'buffered'"), &["direct=0", "invalidate=0"]);
+    has(
+        &exported("access = 'buffered'\ncold = true\nflush = true"),
+        &["direct=0", "invalidate=1", "end_fsync=1"],
+    );
+    has(&exported("access = 'null'"), &["ioengine=null"]);
     let writes = workload(
         "name = 'w'\nuntil = { ops = 8 }\n[[stream]]\nop = 'write'\nsize = '4KiB'\npattern.sequential = 'whole'\narrival.closed.depth = 1\nflush_every = 4",
     );
@@ -185,12 +189,12 @@ fn what_fio_lacks_is_an_error_that_names_the_workload() {
 
 #[test]
 fn names_of_files_that_fio_would_misread_are_refused() {
-    let one = [reads("until = { ops = 1 }")];
+    let workloads = [reads("until = { ops = 1 }")];
     for name in ["", "/a#b", "/a;b", "/$HOME/x", "/a\nb", " /a"] {
-        let error = export(&one, &geometry(), name, &[]).unwrap_err();
+        let error = export(&workloads, &geometry(), name, &[]).unwrap_err();
         assert!(matches!(error, ExportError::Filename(_)), "{name:?}: {error}");
     }
-    assert!(export(&one, &geometry(), "/mnt/a:b", &[]).unwrap().contains("\nfilename=/mnt/a\\:b\n"));
+    assert!(export(&workloads, &geometry(), "/mnt/a:b", &[]).unwrap().contains("\nfilename=/mnt/a\\:b\n"));
 }
 
 proptest! {

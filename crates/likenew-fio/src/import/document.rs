@@ -14,15 +14,15 @@ const FIRST_KEY: &str = "\"fio version\"";
 pub(super) fn last(text: &str) -> Result<(Value, usize), ImportError> {
     let text = without_prefixes(text.trim_start_matches('\u{feff}'));
     let text = text.as_ref();
-    let (mut at, mut found, mut count) = (0, None, 0);
+    let (mut at, mut latest, mut count) = (0, None, 0);
     while let Some(start) = next_start(text, at) {
         let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
         let document = documents.next().expect("a text that begins with a brace is not empty");
-        found = Some(document.map_err(|error| malformed_error(text, start, &error))?);
+        latest = Some(document.map_err(|error| malformed_error(text, start, &error))?);
         at = start + documents.byte_offset();
         count += 1;
     }
-    match found {
+    match latest {
         Some(value) => Ok((value, count)),
         None => other_document(text).map(|value| (value, 1)),
     }
@@ -60,13 +60,13 @@ fn without_prefixes(text: &str) -> Cow<'_, str> {
         return text;
     }
     let words = prefix.split_whitespace().count();
-    let rest = |line: &str| {
-        let words_off = (0..words).fold(line, |rest, _| {
-            rest.trim_start_matches([' ', '\t']).trim_start_matches(|c: char| !c.is_whitespace())
+    let unprefixed = |line: &str| {
+        let words_off = (0..words).fold(line, |tail, _| {
+            tail.trim_start_matches([' ', '\t']).trim_start_matches(|c: char| !c.is_whitespace())
         });
         line.strip_prefix(prefix).unwrap_or(words_off).to_owned()
     };
-    Cow::Owned(text.split_inclusive('\n').map(rest).collect())
+    Cow::Owned(text.split_inclusive('\n').map(unprefixed).collect())
 }
 
 /// Without the sequences by which a terminal is told to color text or to erase a line.
@@ -77,11 +77,11 @@ fn without_colors(text: &str) -> Cow<'_, str> {
     }
     let mut pieces = text.split(BEGIN);
     let first = pieces.next().unwrap_or_default().to_owned();
-    let rest = |piece: &str| {
+    let uncolored = |piece: &str| {
         let end = piece.find(|c| matches!(c, '@'..='~')).map_or(piece.len(), |end| end + 1);
         piece[end..].to_owned()
     };
-    Cow::Owned(first + &pieces.map(rest).collect::<String>())
+    Cow::Owned(first + &pieces.map(uncolored).collect::<String>())
 }
 
 fn malformed_error(text: &str, start: usize, error: &serde_json::Error) -> ImportError {
@@ -147,12 +147,12 @@ impl<'a> Node<'a> {
     /// The value of this key.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Self, ImportError> {
         self.get(key).ok_or_else(|| {
-            let found = match self.value {
+            let actual = match self.value {
                 Value::Object(_) => wording::NOTHING.to_owned(),
                 other => wording::value_above(other),
             };
             let path = self.child(&Value::Null, key).path;
-            ImportError::Unexpected { path, expected: expected.to_owned(), actual: found }
+            ImportError::Unexpected { path, expected: expected.to_owned(), actual }
         })
     }
 

@@ -60,16 +60,16 @@ impl Latency {
     /// This share of it and the rest, with the same distribution.
     pub(super) fn divide(self, share: f64) -> (Self, Self) {
         let mut carried = 0.0;
-        let (mut first, mut rest) =
+        let (mut first, mut second) =
             (Self { counts: Vec::new(), ..self }, Self { counts: Vec::new(), ..self });
         for (ns, count) in self.counts {
             let wanted = count as f64 * share + carried;
             let part = (wanted.round().max(0.0) as u64).min(count);
             carried = wanted - part as f64;
             first.counts.push((ns, part));
-            rest.counts.push((ns, count - part));
+            second.counts.push((ns, count - part));
         }
-        (first, rest)
+        (first, second)
     }
 }
 
@@ -213,9 +213,9 @@ mod tests {
             let counts = interpolate(&listed, count, min, min + more);
             prop_assert_eq!(counts.iter().map(|(_, count)| count).sum::<u64>(), count);
             let latency = Latency { mean_ns: 1.0, max_ns: min + more, counts };
-            let (first, rest) = latency.divide(0.7);
-            let count_of = |of: Latency| of.counts.iter().map(|(_, count)| count).sum::<u64>();
-            prop_assert_eq!(count_of(first) + count_of(rest), count);
+            let (first, second) = latency.divide(0.7);
+            let count_of = |latency: Latency| latency.counts.iter().map(|(_, count)| count).sum::<u64>();
+            prop_assert_eq!(count_of(first) + count_of(second), count);
         }
     }
 }

@@ -38,7 +38,8 @@ pub(super) enum Verification {
 fn is_read(option: &str, value: &str, kibi: u64) -> bool {
     let amount = |text: &str| parse_amount(text, kibi);
     let bytes = |text: &str| amount(text).and_then(Amount::bytes);
-    let each_side = |is: &dyn Fn(&str) -> bool| value.split(',').all(|side| side.is_empty() || is(side));
+    let each_side =
+        |is_valid: &dyn Fn(&str) -> bool| value.split(',').all(|side| side.is_empty() || is_valid(side));
     match option {
         "offset" | "size" => amount(value).is_some(),
         "ba" | "io_size" | "number_ios" | "offset_increment" => bytes(value).is_some(),
@@ -134,11 +135,11 @@ impl Options {
     }
 
     pub(super) fn unexpected_error(&self, option: &str, expected: &str) -> ImportError {
-        let found = self.text(option).map_or_else(|| wording::NOTHING.to_owned(), wording::text);
+        let actual = self.text(option).map_or_else(|| wording::NOTHING.to_owned(), wording::text);
         ImportError::Unexpected {
             path: format!("{}.{option}", self.path),
             expected: expected.to_owned(),
-            actual: found,
+            actual,
         }
     }
 
@@ -281,10 +282,10 @@ pub(super) fn parse_lengths(text: &str, kibi: u64) -> Option<Vec<(u64, u64)>> {
         };
         lengths.push((parse_amount(size, kibi)?.bytes().filter(|bytes| *bytes > 0)?, percent));
     }
-    let message: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
+    let stated: u64 = lengths.iter().filter_map(|(_, percent)| *percent).sum();
     let silent = lengths.iter().filter(|(_, percent)| percent.is_none()).count() as u64;
-    let rest = 100u64.saturating_sub(message).checked_div(silent).unwrap_or(0);
-    Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(rest))).collect())
+    let silent_percent = 100u64.saturating_sub(stated).checked_div(silent).unwrap_or(0);
+    Some(lengths.into_iter().map(|(size, percent)| (size, percent.unwrap_or(silent_percent))).collect())
 }
 
 #[cfg(test)]

@@ -235,13 +235,13 @@ fn access(options: &Options) -> (Access, bool) {
 
 /// When all copies together end.
 pub(super) fn bound(options: &Options, copies: u32) -> Until {
-    let all = |bound: u64| bound.saturating_mul(u64::from(copies));
+    let total = |bound: u64| bound.saturating_mul(u64::from(copies));
     let elapsed = options.duration("runtime").filter(|span| *span > Nanos::ZERO);
     if options.flag("time_based") {
         return Until { elapsed, ops: None, bytes: None };
     }
     let bytes = options.bytes("io_size").or_else(|| options.bytes("size"));
     // With a count of I/Os an export only makes the amount large enough.
-    let ops = options.bytes("number_ios").filter(|ops| *ops > 0).map(all);
-    Until { elapsed, ops, bytes: bytes.filter(|_| ops.is_none()).map(all) }
+    let ops = options.bytes("number_ios").filter(|ops| *ops > 0).map(total);
+    Until { elapsed, ops, bytes: bytes.filter(|_| ops.is_none()).map(total) }
 }

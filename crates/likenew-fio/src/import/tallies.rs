@@ -147,12 +147,12 @@ impl JobCounts {
         };
         notes.add(Note::Mixed, name);
         let part = |count: u64| (count as f64 * reads).round() as u64;
-        let (first, rest) = side.latency.divide(reads);
+        let (read_latency, write_latency) = side.latency.divide(reads);
         let (ios, bytes, short) = (part(side.ios), part(side.bytes), part(side.short));
         let elapsed = side.elapsed;
-        self.add(&Side { ios, bytes, short, elapsed, latency: first }, stream, Op::Read);
+        self.add(&Side { ios, bytes, short, elapsed, latency: read_latency }, stream, Op::Read);
         let (ios, bytes, short) = (side.ios - ios, side.bytes - bytes, side.short - short);
-        self.add(&Side { ios, bytes, short, elapsed, latency: rest }, stream, Op::Write);
+        self.add(&Side { ios, bytes, short, elapsed, latency: write_latency }, stream, Op::Write);
         self.note_instant(name, notes);
         Ok(())
     }

@@ -58,8 +58,8 @@ fn one(text: &str) -> (Import, Segment) {
 
 #[track_caller]
 fn caveat(imported: &Import, words: &str) {
-    let found = imported.identity.caveats.iter().any(|caveat| caveat.contains(words));
-    assert!(found, "no \"{words}\" in {:#?}", imported.identity.caveats);
+    let has_caveat = imported.identity.caveats.iter().any(|caveat| caveat.contains(words));
+    assert!(has_caveat, "no \"{words}\" in {:#?}", imported.identity.caveats);
 }
 
 #[test]
@@ -203,8 +203,8 @@ fn the_longest_the_mean_and_every_percentile_are_fios_own() {
             let listed = [&lat["percentile"], &job[op.name()]["clat_ns"]["percentile"]];
             let listed = listed.iter().find_map(|listed| listed.as_object());
             for (percent, ns) in listed.expect("what has a distribution has percentiles") {
-                let found = tally.latency.quantile(percent.parse::<f64>().unwrap() / 100.0).0;
-                assert_eq!(found, ns.as_u64().unwrap(), "{percent} in {text}");
+                let quantile = tally.latency.quantile(percent.parse::<f64>().unwrap() / 100.0).0;
+                assert_eq!(quantile, ns.as_u64().unwrap(), "{percent} in {text}");
             }
         }
     }
@@ -234,11 +234,11 @@ fn a_rate_is_that_of_what_the_job_does() {
     ] {
         let options = format!("\"rw\" : \"{rw}\", \"rate\" : \"{rate}\"");
         let (_, segment) = one(&sample!("read.json").replace("\"rw\" : \"randread\"", &options));
-        let found = match segment.workload.streams[0].arrival {
+        let arrival_rate = match segment.workload.streams[0].arrival {
             Arrival::Open { per_second, .. } => Some(per_second),
             _ => None,
         };
-        assert_eq!(found, per_second, "{rw} {rate}");
+        assert_eq!(arrival_rate, per_second, "{rw} {rate}");
     }
 }
 
@@ -312,8 +312,8 @@ fn a_document_is_found_in_what_is_printed_around_it() {
         stamped("Jan 01 00:00:00 host fio[4711]: "),
         format!("2026-01-01T00:00:00.000Z a note\n\n{}", stamped("2026-01-01T00:00:00.001Z ")),
     ] {
-        let (_, found) = one(&wrapped);
-        assert_eq!(found.latencies(), reference.latencies(), "{wrapped:.80}");
+        let (_, segment) = one(&wrapped);
+        assert_eq!(segment.latencies(), reference.latencies(), "{wrapped:.80}");
     }
 }
 
@@ -364,7 +364,8 @@ fn an_option_that_only_describes_the_load_keeps_no_result_from_being_read() {
 
 #[test]
 fn how_writes_are_made_durable_is_read_and_a_barrier_is_said_to_be_none() {
-    let of = |options: &str| one(&sample!("write.json").replace("\"rw\" :", &format!("{options}, \"rw\" :")));
+    let with_options =
+        |options: &str| one(&sample!("write.json").replace("\"rw\" :", &format!("{options}, \"rw\" :")));
     for (value, sync) in [
         ("none", None),
         ("0", None),
@@ -373,13 +374,13 @@ fn how_writes_are_made_durable_is_read_and_a_barrier_is_said_to_be_none() {
         ("dsync", Some(Durability::Data)),
     ] {
         let (imported, segment) =
-            of(&format!("\"sync\" : \"{value}\", \"fsync\" : \"1k\", \"fdatasync\" : \"3\""));
+            with_options(&format!("\"sync\" : \"{value}\", \"fsync\" : \"1k\", \"fdatasync\" : \"3\""));
         let stream = &segment.workload.streams[0];
         assert_eq!((stream.flush_every, stream.fsync_every, stream.sync), (3, 1024, sync), "{value}");
         assert!(!imported.identity.caveats.iter().any(|caveat| caveat.contains("sync")), "{value}");
     }
-    caveat(&of("\"write_barrier\" : \"8\"").0, "write_barrier changes nothing");
-    let without = of("\"write_barrier\" : \"0\"").0;
+    caveat(&with_options("\"write_barrier\" : \"8\"").0, "write_barrier changes nothing");
+    let without = with_options("\"write_barrier\" : \"0\"").0;
     assert!(!without.identity.caveats.iter().any(|caveat| caveat.contains("barrier")));
 }
 
@@ -403,7 +404,7 @@ fn copies_share_a_file_only_where_it_is_named() {
 
 #[test]
 fn an_error_of_another_system_is_not_taken_for_one_of_linux() {
-    let of = |option: &str, text: &str, error: i32| {
+    let failed_with = |option: &str, text: &str, error: i32| {
         let mut value: serde_json::Value = serde_json::from_str(sample!("read.json")).unwrap();
         value["jobs"][0]["error"] = error.into();
         value["jobs"][0]["job options"][option] = text.into();
@@ -416,11 +417,11 @@ fn an_error_of_another_system_is_not_taken_for_one_of_linux() {
         ("filename", "/dev/rdisk2", 92),
         ("filename", "/tmp/x", 84),
     ] {
-        let (imported, segment) = of(option, text, error);
+        let (imported, segment) = failed_with(option, text, error);
         assert_eq!(segment.stop, Stop::JobFailed { errno: 84 }, "{option}={text}");
         caveat(&imported, "failed: it read other data than was written");
     }
-    let (imported, segment) = of("ioengine", "windowsaio", 43);
+    let (imported, segment) = failed_with("ioengine", "windowsaio", 43);
     assert_eq!(segment.stop, Stop::JobFailed { errno: -43 });
     caveat(&imported, "failed: error 43 of the system that it ran on");
 }

@@ -117,8 +117,8 @@ pub(super) fn report(text: &str) -> Figures {
     let size = |word: &str| word.strip_prefix('"')?.strip_suffix('"')?.parse::<u64>().ok();
     let (mut test, mut records, mut figures) = (None, Vec::<u64>::new(), Figures::default());
     for (index, line) in text.lines().enumerate() {
-        if let Some(found) = TITLE.captures(line) {
-            test = TESTS.iter().find(|test| test.1.eq_ignore_ascii_case(&found["title"]));
+        if let Some(captures) = TITLE.captures(line) {
+            test = TESTS.iter().find(|test| test.1.eq_ignore_ascii_case(&captures["title"]));
             records.clear();
             continue;
         }
@@ -149,15 +149,15 @@ pub(super) fn throughput(text: &str) -> Figures {
         let kib = captures["kib"].parse::<u32>().ok()?;
         kib.checked_mul(KIB).filter(|bytes| *bytes > 0)
     });
-    let figure = |found: regex::Captures<'_>| {
-        let op = if &found["op"] == "read" { Op::Read } else { Op::Write };
-        let rate = number(&found["rate"])? * unit(&found["unit"], 1024.0)?;
-        let name = format!("{} {}", &found["count"], &found["what"]);
+    let figure = |captures: regex::Captures<'_>| {
+        let op = if &captures["op"] == "read" { Op::Read } else { Op::Write };
+        let rate = number(&captures["rate"])? * unit(&captures["unit"], 1024.0)?;
+        let name = format!("{} {}", &captures["count"], &captures["what"]);
         let sequential = Figure::sequential(name, op, rate);
         Some(Figure {
-            is_random: found["what"].starts_with("random"),
+            is_random: captures["what"].starts_with("random"),
             block: record.unwrap_or(sequential.block),
-            depth: found["count"].parse().ok()?,
+            depth: captures["count"].parse().ok()?,
             ..sequential
         })
     };

@@ -292,18 +292,18 @@ mod tests {
     #[test]
     fn single_ios_keep_their_latency() {
         let text = "268, 3000000, 0, 4096, 0\n268, 100000, 0, 4096, 0\n1269, 200000, 1, 8192, 4096, 0x0000\n";
-        let found = segment(text, "per_lat.1.log");
+        let parsed = segment(text, "per_lat.1.log");
         assert_eq!(
-            (found.elapsed().0, found.ios(Op::Read), found.bytes(Op::Write)),
+            (parsed.elapsed().0, parsed.ios(Op::Read), parsed.bytes(Op::Write)),
             (1_004_000_000, 2, 8192)
         );
-        assert_eq!(found.total_of(Op::Read).latency_ns_mean(), 1_550_000.0);
-        let cells: Vec<u64> = found.seconds.cells.iter().map(|cell| cell.ios).collect();
+        assert_eq!(parsed.total_of(Op::Read).latency_ns_mean(), 1_550_000.0);
+        let cells: Vec<u64> = parsed.seconds.cells.iter().map(|cell| cell.ios).collect();
         assert_eq!(cells, [2, 1]);
         for (name, latency) in [("per_clat.1.log", true), ("per_slat.1.log", false), ("per_bw.1.log", false)]
         {
-            let found = segment(text, name);
-            assert_eq!((found.total().ios, found.total().latency.count() > 0), (3, latency), "{name}");
+            let parsed = segment(text, name);
+            assert_eq!((parsed.total().ios, parsed.total().latency.count() > 0), (3, latency), "{name}");
         }
     }
 

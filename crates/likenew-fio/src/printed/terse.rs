@@ -33,12 +33,12 @@ pub(super) fn read(text: &str) -> Result<Option<Import>, ImportError> {
         LazyLock::new(|| pattern(r"(?:^|\s)(?:(?<version>[345]);(?<fio>fio-[^;]*)|2);(?<rest>.*%=.*)$"));
     let (mut jobs, mut engine) = (Vec::new(), ENGINE.to_owned());
     for (index, line) in text.lines().enumerate() {
-        let Some(found) = LINE.captures(line) else { continue };
-        let version = found.name("version").map_or("2", |version| version.as_str());
-        let fields: Vec<&str> = found["rest"].split(';').collect();
+        let Some(captures) = LINE.captures(line) else { continue };
+        let version = captures.name("version").map_or("2", |version| version.as_str());
+        let fields: Vec<&str> = captures["rest"].split(';').collect();
         let malformed = ImportError::Line { line: index + 1, reason: wording::TERSE_FIELDS };
         jobs.push(job(version, &fields).ok_or(malformed)?);
-        if let Some(fio) = found.name("fio") {
+        if let Some(fio) = captures.name("fio") {
             engine = format!("{ENGINE} {}", fio.as_str().trim_start_matches("fio-"));
         }
     }
@@ -165,7 +165,7 @@ mod tests {
 
     const VERSION_3: &str = include_str!("../../tests/samples/terse.txt");
 
-    fn one(text: &str) -> Segment {
+    fn segment_of(text: &str) -> Segment {
         let mut segments = read(text).unwrap().unwrap().segments;
         assert_eq!(segments.len(), 1);
         segments.remove(0)
@@ -185,14 +185,14 @@ mod tests {
 
     #[test]
     fn every_version_says_the_same() {
-        let of_3 = one(VERSION_3);
+        let of_3 = segment_of(VERSION_3);
         let total = of_3.total();
         assert_eq!((of_3.elapsed(), total.bytes), (Nanos::from_millis(115), 4096 << 10));
         assert_eq!((total.op, total.ios, total.latency_ns_mean().round()), (Op::Read, 1024, 111_102.0));
         assert_eq!((total.latency.quantile(0.99).0, total.latency.max().0), (1_011_000, 4_018_000));
         assert_eq!(of_3.workload.streams[0].size.mean(), 4096.0);
         for version in [2, 4, 5] {
-            assert_eq!(one(&as_version(version)), of_3, "version {version}");
+            assert_eq!(segment_of(&as_version(version)), of_3, "version {version}");
         }
     }
 
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn an_error_of_a_job_is_its_end() {
-        let failed = one(&VERSION_3.replacen(";terse;0;0;", ";terse;0;5;", 1));
+        let failed = segment_of(&VERSION_3.replacen(";terse;0;0;", ";terse;0;5;", 1));
         assert_eq!(failed.stop, Stop::JobFailed { errno: 5 });
     }
 

@@ -14,9 +14,9 @@ fn figures(text: &str) -> Vec<(String, f64, f64)> {
 }
 
 pub(super) fn is(text: &str, expected: &[(&str, f64, f64)]) {
-    let found = figures(text);
-    assert_eq!(found.len(), expected.len(), "{found:#?}");
-    for ((name, mb, iops), (expected_name, expected_mb, expected_iops)) in found.iter().zip(expected) {
+    let parsed = figures(text);
+    assert_eq!(parsed.len(), expected.len(), "{parsed:#?}");
+    for ((name, mb, iops), (expected_name, expected_mb, expected_iops)) in parsed.iter().zip(expected) {
         assert_eq!(name, expected_name);
         assert!((mb / expected_mb - 1.0).abs() < 0.001, "{name}: {mb} MB/s");
         assert!((iops / expected_iops - 1.0).abs() < 0.01, "{name}: {iops} IOPS");

@@ -116,8 +116,8 @@ fn unpack(name: &str) -> Option<(FuzzMachine, tempfile::TempDir)> {
 
 /// The name of each machine, what its files hold, and what its drives answer.
 fn machines() -> Vec<Input> {
-    let found = std::fs::read_dir(place(MACHINES_AT)).expect("there are machines");
-    let names = found.map(|entry| entry.expect("a folder that can be read").file_name().into_string());
+    let entries = std::fs::read_dir(place(MACHINES_AT)).expect("there are machines");
+    let names = entries.map(|entry| entry.expect("a folder that can be read").file_name().into_string());
     let mut names: Vec<String> =
         names.filter_map(|name| Some(name.ok()?.strip_suffix(".txt")?.to_owned())).collect();
     names.sort();

@@ -48,8 +48,8 @@ const PLANS: [(&str, &str); 15] = [
 
 /// Settings of a procedure that keep it small.
 pub(super) fn settings(procedure: &str) -> &'static str {
-    let found = PLANS.iter().find(|(name, _)| *name == procedure);
-    found.map_or_else(
+    let plan = PLANS.iter().find(|(name, _)| *name == procedure);
+    plan.map_or_else(
         || OTHERS.iter().find(|(name, _)| *name == procedure).map_or("", |other| other.1),
         |plan| plan.1,
     )
@@ -106,11 +106,11 @@ pub(super) fn seeds() -> Vec<Input> {
 fn seed(procedure: &str, options: &str) -> Option<Input> {
     let options = toml::from_str(options).expect("the settings are TOML");
     let plan = Plan::new(procedure, Some("sim:tiny-flash".into()), 1, options);
-    let asked = from_plan(&plan).ok()?;
+    let procedure = from_plan(&plan).ok()?;
     let nothing = |_: &Path| Err(std::io::Error::from(std::io::ErrorKind::NotFound));
     let mut drive = Spec::parse("sim:tiny-flash?state=used").ok()?.open(nothing).ok()?;
     let mut evidence = Evidence::new(plan, drive.identity(), drive.geometry());
-    run_procedure(&mut drive, &*asked, &mut evidence, &mut ShortRun { steps: 0 }).ok()?;
+    run_procedure(&mut drive, &*procedure, &mut evidence, &mut ShortRun { steps: 0 }).ok()?;
     let instrument = Instrument {
         version: "0".into(),
         clock: Clock::Virtual,
@@ -124,7 +124,7 @@ fn seed(procedure: &str, options: &str) -> Option<Input> {
         evidence.geometry.clone(),
         instrument,
     );
-    let findings = judge(&*asked, &evidence);
+    let findings = judge(&*procedure, &evidence);
     let lines = |values: Vec<String>| -> Vec<u8> {
         values.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect()
     };

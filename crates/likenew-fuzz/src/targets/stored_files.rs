@@ -124,8 +124,8 @@ fn sample_file(parts: &[Vec<u8>]) -> bool {
     in_file(&parts[0], "samples.parquet", |path| {
         let Ok(reader) = SampleReader::open(path) else { return false };
         let _ = reader.total();
-        let mut all = reader.take(100_000);
-        all.all(|row| row.is_ok_and(|(_, sample)| sample.check().is_ok() || sample.due.0 > 0))
+        let mut rows = reader.take(100_000);
+        rows.all(|row| row.is_ok_and(|(_, sample)| sample.check().is_ok() || sample.due.0 > 0))
     })
 }
 

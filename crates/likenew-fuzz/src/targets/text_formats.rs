@@ -176,10 +176,10 @@ fn printed(parts: &[Vec<u8>]) -> bool {
 
 /// The samples that fio wrote as JSON and that can be imported.
 fn fio_results() -> Vec<crate::Input> {
-    let mut all = files("crates/likenew-fio/tests/samples", ".json");
-    all.retain(|input| fio_result(input));
-    assert!(all.len() > 5);
-    all
+    let mut samples = files("crates/likenew-fio/tests/samples", ".json");
+    samples.retain(|input| fio_result(input));
+    assert!(samples.len() > 5);
+    samples
 }
 
 fn fio_result(parts: &[Vec<u8>]) -> bool {

@@ -10,7 +10,7 @@ use crate::Target;
 pub(super) fn targets() -> Vec<Target> {
     // A file's name is that of its format, with what sets it apart behind a hyphen.
     let files = named_files("crates/likenew-fuzz/corpus/traces");
-    let of = |format: &str| {
+    let inputs_of = |format: &str| {
         let is_of = |name: &str| {
             name.strip_prefix(format).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
         };
@@ -18,7 +18,9 @@ pub(super) fn targets() -> Vec<Target> {
     };
     let target = |format: &'static Format| {
         let options = OpenOptions { format: Some(format), ..OpenOptions::default() };
-        Target::new(format!("trace {}", format.name), of(format.name), move |parts| read(parts, &options))
+        Target::new(format!("trace {}", format.name), inputs_of(format.name), move |parts| {
+            read(parts, &options)
+        })
     };
     let mut targets: Vec<Target> = FORMATS.iter().map(target).collect();
     // As a user gives it: the format is detected from the content. Damage to a compressed file is mostly refused by the

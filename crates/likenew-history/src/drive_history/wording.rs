@@ -41,10 +41,10 @@ pub fn change(metric: &MetricHistory, change: &Change) -> String {
 }
 
 /// A change as a sentence of its own: a fall is a problem, and a gain is none.
-pub(crate) fn changed(metric: &MetricHistory, of: &Change) -> News {
-    let text = change(metric, of);
+pub(crate) fn changed(metric: &MetricHistory, metric_change: &Change) -> News {
+    let text = change(metric, metric_change);
     let (first, rest) = text.split_at(text.chars().next().map_or(0, char::len_utf8));
-    let standing = if of.ratio < 1.0 { Standing::Problem } else { Standing::Good };
+    let standing = if metric_change.ratio < 1.0 { Standing::Problem } else { Standing::Good };
     News { standing, sentence: format!("{}{rest}.", first.to_uppercase()) }
 }
 

@@ -40,18 +40,19 @@ pub(super) fn answers(
     };
     let is_alone =
         evidence.geometry.clock == Clock::Virtual || reads_unchanged(random_reads, sequential_reads);
-    let one = |id, question, comparison| change(id, question, comparison, is_alone);
-    let found = [
-        one("random_write", "Random write", writes)
+    let change_of = |id, question, comparison| change(id, question, comparison, is_alone);
+    let candidates = [
+        change_of("random_write", "Random write", writes)
             .map(|answer| with_background(answer, options, evidence, measured, writes)),
-        one("sequential_write", "Sequential write", sequential),
-        one("application_score", "Application score", score)
+        change_of("sequential_write", "Sequential write", sequential),
+        change_of("application_score", "Application score", score)
             .map(|answer| with_trimmed_blocks(answer.with_evidence(wording::SCORE_EXPLAINED), options)),
         read("random_read", "Random read", random_reads, evidence),
         read("sequential_read", "Sequential read", sequential_reads, evidence),
         idle(options, writes),
     ];
-    let answers = found.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
+    let answers =
+        candidates.into_iter().flatten().map(|answer| with_actions(answer, options, evidence)).collect();
     let most_telling =
         [("Random writes", writes), ("Sequential writes", sequential), ("The application score", score)];
     // Reads that fell are a problem only where nothing else can have used the drive.
@@ -158,9 +159,9 @@ fn idle(options: &AgeOptions, writes: &Comparison) -> Option<Answer> {
 
 /// What was done to the drive between the measurements; `None` before that.
 fn aging(measured: &AgeResults<'_>, options: &AgeOptions) -> Option<String> {
-    let of: Vec<&Segment> = measured.aging().collect();
-    let bytes: u64 = of.iter().map(|segment| segment.bytes(Op::Write)).sum();
-    let time = of.last()?.ended_at.since(of.first()?.started_at);
+    let segments: Vec<&Segment> = measured.aging().collect();
+    let bytes: u64 = segments.iter().map(|segment| segment.bytes(Op::Write)).sum();
+    let time = segments.last()?.ended_at.since(segments.first()?.started_at);
     let sentence = match options.recipe {
         Recipe::Fill => wording::aged_by_fill,
         Recipe::Overwrite => wording::aged_by_overwrites,
@@ -212,17 +213,17 @@ fn with_actions(answer: Answer, options: &AgeOptions, evidence: &Evidence) -> An
 
 /// The options of the command line that differ from its defaults, and the passes.
 fn options_text(options: &AgeOptions) -> String {
-    let usual = AgeOptions::default();
+    let defaults = AgeOptions::default();
     Arguments::default()
-        .add(options.recipe != usual.recipe, "recipe", options.recipe)
+        .add(options.recipe != defaults.recipe, "recipe", options.recipe)
         .add_known("bytes", options.bytes.map(exact_size))
         .add_known("span", options.span.map(exact_size))
-        .add(options.random_span != usual.random_span, "random-span", exact_size(options.random_span))
-        .add(options.time != usual.time, "time", exact_duration(options.time))
-        .add(options.depth != usual.depth, "depth", options.depth)
-        .add(options.idle != usual.idle, "idle", exact_duration(options.idle))
+        .add(options.random_span != defaults.random_span, "random-span", exact_size(options.random_span))
+        .add(options.time != defaults.time, "time", exact_duration(options.time))
+        .add(options.depth != defaults.depth, "depth", options.depth)
+        .add(options.idle != defaults.idle, "idle", exact_duration(options.idle))
         .add(options.trim, "trim", "on")
-        .add(options.data != usual.data, "data", options.data)
+        .add(options.data != defaults.data, "data", options.data)
         .add(true, "passes", options.passes)
         .text()
 }

@@ -96,30 +96,33 @@ impl<'a> AgeResults<'a> {
 
     fn of_passes(
         &self,
-        of: Test,
-        test: &'static str,
+        test: Test,
+        name: &'static str,
         unit: &'static str,
         better: Better,
         summary: Summary,
         metric: impl Fn(&Segment) -> Option<f64>,
     ) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
-            let segments = self.of_part(Part::Test(phase, of)).filter(|segment| segment.total().ios > 0);
+            let segments = self.of_part(Part::Test(phase, test)).filter(|segment| segment.total().ios > 0);
             segments.filter_map(&metric).collect()
         });
-        Comparison { test, unit, better, summary, passes }
+        Comparison { test: name, unit, better, summary, passes }
     }
 
     fn score(&self) -> Comparison {
         let passes = Phase::ALL.map(|phase| {
             let played: Vec<Vec<Option<PassTotals>>> =
                 (0..default_set().count()).map(|index| self.application(phase, index)).collect();
-            let of = |pass: usize| {
+            let score_of = |pass: usize| {
                 geometric_mean(
-                    &played.iter().map(|of| of[pass].map(|played| played.score())).collect::<Vec<_>>(),
+                    &played
+                        .iter()
+                        .map(|application| application[pass].map(|totals| totals.score()))
+                        .collect::<Vec<_>>(),
                 )
             };
-            (0..self.passes as usize).filter_map(of).collect()
+            (0..self.passes as usize).filter_map(score_of).collect()
         });
         Comparison { test: SCORE, unit: "points", better: Better::Higher, summary: Summary::Mean, passes }
     }
@@ -240,13 +243,13 @@ impl Comparison {
     }
 }
 
-/// The interval of mean(`of`) / mean(`to`) from the differences of their pairs; a difference between parts of
-/// `to` says nothing about its mean.
-fn paired_interval(of: &[f64], to: &[f64], mean: f64) -> Option<Interval> {
-    if of.len() != to.len() {
+/// The interval of mean(`later`) / mean(`new`) from the differences of their pairs; a difference between parts of
+/// `new` says nothing about its mean.
+fn paired_interval(later: &[f64], new: &[f64], mean: f64) -> Option<Interval> {
+    if later.len() != new.len() {
         return None;
     }
-    let ratios: Vec<f64> = of.iter().zip(to).map(|(of, to)| 1.0 + (of - to) / mean).collect();
+    let ratios: Vec<f64> = later.iter().zip(new).map(|(later, new)| 1.0 + (later - new) / mean).collect();
     mean_interval(&ratios, CONFIDENCE_95)
 }
 

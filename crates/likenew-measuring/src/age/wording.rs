@@ -329,8 +329,8 @@ fn change_cell(unit: &str, ratio: f64, drop: Option<Interval>, limit: f64) -> St
         return UNCHANGED.into();
     }
     match drop {
-        Some(of) if of.contains(0.0) && of.low > -limit && of.high < limit => return LITTLE.into(),
-        Some(of) if of.contains(0.0) => return UNCLEAR.into(),
+        Some(drop) if drop.contains(0.0) && drop.low > -limit && drop.high < limit => return LITTLE.into(),
+        Some(drop) if drop.contains(0.0) => return UNCLEAR.into(),
         _ => {}
     }
     match unit {
@@ -361,27 +361,30 @@ mod tests {
 
     #[test]
     fn a_change_is_called_only_as_far_as_its_interval_goes() {
-        let (percent, of) = (34.0, |low, high| Interval { low, high });
+        let (percent, interval) = (34.0, |low, high| Interval { low, high });
         for (drop, expected) in [
-            (Drop::Fell { percent, interval: of(30.0, 38.0) }, "68.8 → 45.4 MB/s, 34% slower"),
+            (Drop::Fell { percent, interval: interval(30.0, 38.0) }, "68.8 → 45.4 MB/s, 34% slower"),
             (
-                Drop::FellWithReads { percent, interval: of(30.0, 38.0) },
+                Drop::FellWithReads { percent, interval: interval(30.0, 38.0) },
                 "68.8 → 45.4 MB/s, 34% slower, but reads changed too",
             ),
             (
-                Drop::Unclear { percent, interval: of(-1.0, 69.0) },
+                Drop::Unclear { percent, interval: interval(-1.0, 69.0) },
                 "68.8 → 45.4 MB/s; the change (1% faster to 69% slower) is too uncertain to call",
             ),
             (
-                Drop::Unclear { percent, interval: of(5.0, 63.0) },
+                Drop::Unclear { percent, interval: interval(5.0, 63.0) },
                 "68.8 → 45.4 MB/s, 34% slower (5–63%); may be less than the 10% that counts",
             ),
             (
-                Drop::Small { percent: 5.0, interval: of(3.0, 7.0) },
+                Drop::Small { percent: 5.0, interval: interval(3.0, 7.0) },
                 "68.8 → 45.4 MB/s, 5% slower; 10% counts as a fall",
             ),
-            (Drop::Small { percent: 1.0, interval: of(-2.0, 4.0) }, "68.8 → 45.4 MB/s, at most 4% slower"),
-            (Drop::Small { percent: -5.0, interval: of(-6.0, -4.0) }, "68.8 → 45.4 MB/s, 5% faster"),
+            (
+                Drop::Small { percent: 1.0, interval: interval(-2.0, 4.0) },
+                "68.8 → 45.4 MB/s, at most 4% slower",
+            ),
+            (Drop::Small { percent: -5.0, interval: interval(-6.0, -4.0) }, "68.8 → 45.4 MB/s, 5% faster"),
             (
                 Drop::Rose { percent: -47.0 },
                 "68.8 → 45.4 MB/s, 47% faster; use speeds up no drive, so these do not compare",
@@ -392,10 +395,10 @@ mod tests {
         }
         let score = Transition { unit: "points", new: 33.6, used: 30.0 };
         assert_eq!(
-            change_text(score, Drop::Fell { percent: 11.0, interval: of(10.5, 12.0) }, 10.0),
+            change_text(score, Drop::Fell { percent: 11.0, interval: interval(10.5, 12.0) }, 10.0),
             "33.6 → 30.0 points, 11% lower"
         );
-        let small = |low, high| Drop::Small { percent: 3.0, interval: of(low, high) };
+        let small = |low, high| Drop::Small { percent: 3.0, interval: interval(low, high) };
         let kept = |drop| kept("random writes", WRITES, drop, 10.0);
         assert_eq!(
             kept(small(-1.0, 0.65)).unwrap(),
@@ -411,15 +414,15 @@ mod tests {
 
     #[test]
     fn changes_in_the_table_say_how_much_and_no_more_than_is_known() {
-        let of = |low, high| Some(Interval { low, high });
+        let drop = |low, high| Some(Interval { low, high });
         let cell = |unit, ratio, drop| change_cell(unit, ratio, drop, 10.0);
-        assert_eq!(cell("bytes/s", 0.66, of(30.0, 38.0)), "34% slower");
+        assert_eq!(cell("bytes/s", 0.66, drop(30.0, 38.0)), "34% slower");
         assert_eq!(cell("ns", 5.81, None), "5.81× as long");
         assert_eq!(cell("ns", 1.12, None), "12% longer");
         assert_eq!(cell("bytes/s", 1.2, None), "20% faster");
         assert_eq!(cell("points", 0.59, None), "41% lower");
-        assert_eq!(cell("bytes/s", 0.97, of(-1.0, 7.0)), "little or none");
-        assert_eq!(cell("bytes/s", 0.66, of(-1.0, 69.0)), "unclear");
+        assert_eq!(cell("bytes/s", 0.97, drop(-1.0, 7.0)), "little or none");
+        assert_eq!(cell("bytes/s", 0.66, drop(-1.0, 69.0)), "unclear");
         assert_eq!(cell("bytes/s", 0.999, None), "unchanged");
         assert_eq!(metric_name("random writes"), "Random write");
         assert_eq!(metric_name("random write latency, p99"), "Random write latency, p99");

@@ -46,11 +46,11 @@ impl ZoneLayout {
         if !geometry.writable {
             return Err(wording::target_is_read_only());
         }
-        let asked = options.span.unwrap_or(geometry.capacity);
-        if asked > geometry.capacity {
-            return Err(wording::span_too_large(Size(asked), Size(geometry.capacity)));
+        let length = options.span.unwrap_or(geometry.capacity);
+        if length > geometry.capacity {
+            return Err(wording::span_too_large(Size(length), Size(geometry.capacity)));
         }
-        let span = 0..asked - asked % u64::from(geometry.block).max(4096);
+        let span = 0..length - length % u64::from(geometry.block).max(4096);
         let most = span.end / 5 * 2;
         if options.random_span > most {
             let most = most - most % RANDOM_SPAN_STEP;
@@ -193,12 +193,12 @@ pub(super) fn phase_workloads(
         ops: None,
     };
     let passes_of = |test: Test, make: &dyn Fn(u32) -> (Until, Stream)| {
-        let one = |pass| {
+        let to_pass = |pass| {
             let (until, stream) = make(pass);
             let name = pass_name(phase, test.name(), pass + 1, passes);
             (Part::Test(phase, test), Workload::new(name, until, vec![stream]))
         };
-        (0..passes).map(one).collect::<Vec<_>>()
+        (0..passes).map(to_pass).collect::<Vec<_>>()
     };
     let random = |op, range| {
         Stream::closed(Mix::Only(op), PAGE, AccessPattern::Random(region(range)), options.depth, data)
@@ -241,9 +241,9 @@ fn applications(
     // Every pass is the same.
     let played: Vec<_> = default_set()
         .map(|entry| &entry.application)
-        .map(|of| {
-            let scale = bytes / of.bytes() as f64;
-            (&of.name, stage.workloads(of, "", Amount { scale, time, thinks: false }))
+        .map(|application| {
+            let scale = bytes / application.bytes() as f64;
+            (&application.name, stage.workloads(application, "", Amount { scale, time, thinks: false }))
         })
         .collect();
     let mut workloads = Vec::new();
@@ -361,8 +361,8 @@ fn churn(options: &AgeOptions, zones: &ZoneLayout, bytes: u64) -> Vec<Workload> 
     let deletes = zones.is_folder || options.trim;
     let slots = (zones.free.end - zones.free.start) / u64::from(FILE_BYTES);
     // Half of the files of a full zone per round: some are chosen twice, so that about four in ten go.
-    let usual = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.span.end / PARTS };
-    let each = usual.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
+    let round_bytes = if deletes { (slots / 2).max(1) * sizes.mean() as u64 } else { zones.span.end / PARTS };
+    let each = round_bytes.max(bytes / PARTS_MAX).max(u64::from(FILE_BYTES));
     let mut workloads = Vec::new();
     for (round, bytes) in parts(bytes, each).enumerate() {
         if deletes && round > 0 {

@@ -114,18 +114,19 @@ impl Run<'_> {
     /// unknown.
     fn rerun_options(&self, passes: u32) -> Option<String> {
         let AppsOptions { applications, custom, consistency, minutes, time, think, data, .. } = self.options;
-        let usual = AppsOptions::default();
+        let defaults = AppsOptions::default();
         if !custom.is_empty() {
             return None;
         }
-        let of_library = applications.iter().filter(|_| *applications != usual.applications);
-        let arguments = of_library.fold(Arguments::default(), |all, name| all.add(true, "app", name));
+        let of_library = applications.iter().filter(|_| *applications != defaults.applications);
+        let arguments =
+            of_library.fold(Arguments::default(), |arguments, name| arguments.add(true, "app", name));
         let arguments = arguments
             .add(*consistency, "consistency", "")
             .add(*consistency && *minutes != 1.0, "minutes", minutes)
-            .add(*time != usual.time, "time", exact_duration(*time))
+            .add(*time != defaults.time, "time", exact_duration(*time))
             .add(*think, "think", "")
-            .add(*data != usual.data, "data", data)
+            .add(*data != defaults.data, "data", data)
             .add(true, "passes", passes);
         Some(arguments.text())
     }
@@ -133,13 +134,14 @@ impl Run<'_> {
     fn applications_table(&self, measured: &AppResults<'_>) -> Option<OverviewTable> {
         let row = |index: usize| {
             let passes = measured.all(index);
-            let metric = |of: fn(&PassTotals) -> f64| mean(&passes.iter().map(of).collect::<Vec<_>>());
+            let mean_of =
+                |metric: fn(&PassTotals) -> f64| mean(&passes.iter().map(metric).collect::<Vec<_>>());
             let scores: Vec<f64> = passes.iter().map(PassTotals::score).collect();
             Some(ApplicationRow {
                 name: &measured.applications[index].name,
                 score: Estimate::of_passes(&scores)?,
-                rate: Rate(metric(PassTotals::bytes_per_s)?),
-                access_time: Latency(metric(PassTotals::access_time_ns)?),
+                rate: Rate(mean_of(PassTotals::bytes_per_s)?),
+                access_time: Latency(mean_of(PassTotals::access_time_ns)?),
             })
         };
         let rows: Vec<ApplicationRow<'_>> = (0..measured.applications.len()).filter_map(row).collect();
@@ -147,7 +149,7 @@ impl Run<'_> {
     }
 
     fn put_consistency(&self, findings: &mut Findings, measured: &AppResults<'_>) {
-        let scores: Vec<f64> = measured.phases().into_iter().map(|(_, of)| of.score).collect();
+        let scores: Vec<f64> = measured.phases().into_iter().map(|(_, overall)| overall.score).collect();
         let Some(best) = maximum(&scores) else { return };
         let [steady, recovered] = [Kind::Steady, Kind::Recover].map(|kind| measured.scores(kind));
         // How much of the best score is missing in the steady phases, as a share of 1.
@@ -157,7 +159,8 @@ impl Run<'_> {
             Some((lost, Verdict::Above)) => {
                 let decided = recovery.as_ref().filter(|answer| answer.standing != Standing::Unknown);
                 let last = recovered.last().map(|score| Share(score / best));
-                let recovered = decided.zip(last).map(|(of, share)| (share, of.standing == Standing::Good));
+                let recovered =
+                    decided.zip(last).map(|(answer, share)| (share, answer.standing == Standing::Good));
                 wording::summary_of_writing(Share(lost), best, best * (1.0 - lost), recovered)
             }
             Some((lost, Verdict::Below)) => wording::summary_of_kept_score(best, Share(lost)),
@@ -231,26 +234,26 @@ pub(super) fn finish(findings: &mut Findings) {
     if findings.summary.is_empty() {
         findings.summary = findings.answers.first().map(answer_as_summary).unwrap_or_default();
     }
-    // That one pass was played is in the summary, and so is what idle time restores, where that is known.
+    // The summary says already that one pass was played, and what idle time restores if that is known.
     let is_said = |answer: &&Answer| {
         let is_recovery = wording::is_about_recovery(answer) && answer.standing != Standing::Unknown;
         is_recovery || wording::is_about_one_pass(answer)
     };
-    let rest = findings.answers.iter().skip(1).filter(|answer| !is_said(answer));
-    findings.overview.answers = rest.map(|answer| answer.id.clone()).collect();
+    let unsaid = findings.answers.iter().skip(1).filter(|answer| !is_said(answer));
+    findings.overview.answers = unsaid.map(|answer| answer.id.clone()).collect();
 }
 
 /// All passes together; `None` before every application was replayed once.
 fn overall(overalls: &[OverallScore], applications: usize) -> Option<Overall> {
     let scores: Vec<f64> = overalls.iter().map(|overall| overall.score).collect();
-    let metric = |of: fn(&OverallScore) -> f64| {
-        geometric_mean(&overalls.iter().map(|overall| Some(of(overall))).collect::<Vec<_>>())
+    let mean_of = |metric: fn(&OverallScore) -> f64| {
+        geometric_mean(&overalls.iter().map(|overall| Some(metric(overall))).collect::<Vec<_>>())
             .unwrap_or_default()
     };
     Some(Overall {
         score: Estimate::of_passes(&scores)?,
-        rate: Rate(metric(|of| of.bytes_per_s)),
-        access_time: Latency(metric(|of| of.access_time_ns)),
+        rate: Rate(mean_of(|overall| overall.bytes_per_s)),
+        access_time: Latency(mean_of(|overall| overall.access_time_ns)),
         applications: applications as u64,
         passes: overalls.len() as u64,
     })

@@ -145,9 +145,10 @@ impl Application {
 
     /// Every value as it is spelled, with its name and its source.
     pub fn sources(&self) -> Vec<(String, String, &str)> {
-        let mut all = vec![("depth".to_owned(), self.depth.value.to_string(), self.depth.source.as_str())];
-        if let Some(of) = &self.duration_s {
-            all.push(("duration_s".into(), of.value.to_string(), &of.source));
+        let mut sources =
+            vec![("depth".to_owned(), self.depth.value.to_string(), self.depth.source.as_str())];
+        if let Some(duration) = &self.duration_s {
+            sources.push(("duration_s".into(), duration.value.to_string(), &duration.source));
         }
         for (name, side) in [("reads", &self.reads), ("writes", &self.writes)] {
             let Some(side) = side else { continue };
@@ -157,14 +158,14 @@ impl Application {
                 ("bytes", Some(&side.bytes)),
                 ("random_bytes", side.random_bytes.as_ref()),
             ];
-            for (metric, of) in counts {
-                let Some(of) = of else { continue };
-                all.push((format!("{name}.{metric}"), of.value.to_string(), &of.source));
+            for (metric, count) in counts {
+                let Some(count) = count else { continue };
+                sources.push((format!("{name}.{metric}"), count.value.to_string(), &count.source));
             }
             let lengths = &side.lengths;
-            all.push((format!("{name}.lengths"), lengths.value.to_string(), &lengths.source));
+            sources.push((format!("{name}.lengths"), lengths.value.to_string(), &lengths.source));
         }
-        all
+        sources
     }
 }
 
@@ -257,7 +258,7 @@ impl FromStr for Depths {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let number = |text: &str, max: u32| text.parse().ok().filter(|of| (1..=max).contains(of));
+        let number = |text: &str, max: u32| text.parse().ok().filter(|number| (1..=max).contains(number));
         let share = |part: &str| {
             let (depth, weight) = part.split_once(':').unwrap_or((part, "1"));
             Some((number(depth, DEPTH_MAX)?, number(weight, 1_000_000)?))

@@ -50,10 +50,10 @@ pub fn default_set() -> impl Iterator<Item = &'static Entry> {
 /// # Errors
 /// A sentence with the names there are.
 pub fn by_name(name: &str) -> Result<Vec<&'static Entry>, String> {
-    let found: Vec<&Entry> =
+    let entries: Vec<&Entry> =
         library().iter().filter(|entry| entry.name == name || entry.application.group == name).collect();
-    if !found.is_empty() {
-        return Ok(found);
+    if !entries.is_empty() {
+        return Ok(entries);
     }
     let names: Vec<&str> = library().iter().map(|entry| entry.name).collect();
     let mut groups: Vec<&str> = library().iter().map(|entry| entry.application.group.as_str()).collect();

@@ -53,7 +53,11 @@ impl<'a> AppResults<'a> {
 
     /// The scores of the phases of a kind that were measured.
     pub(super) fn scores(&self, kind: Kind) -> Vec<f64> {
-        self.phases().into_iter().filter(|(phase, _)| phase.kind == kind).map(|(_, of)| of.score).collect()
+        self.phases()
+            .into_iter()
+            .filter(|(phase, _)| phase.kind == kind)
+            .map(|(_, overall)| overall.score)
+            .collect()
     }
 }
 
@@ -97,9 +101,9 @@ impl OverallScore {
             geometric_mean(&scores.iter().map(|score| score.as_ref().map(metric)).collect::<Vec<_>>())
         };
         Some(Self {
-            bytes_per_s: mean(|of| of.bytes_per_s)?,
-            access_time_ns: mean(|of| of.access_time_ns)?,
-            score: mean(|of| of.score)?,
+            bytes_per_s: mean(|overall| overall.bytes_per_s)?,
+            access_time_ns: mean(|overall| overall.access_time_ns)?,
+            score: mean(|overall| overall.score)?,
         })
     }
 
@@ -191,7 +195,7 @@ pub(crate) fn geometric_mean(values: &[Option<f64>]) -> Option<f64> {
     mean(&logarithms?).map(f64::exp)
 }
 
-/// Answers first.
+/// Adds the tables, results first.
 pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
         findings.tables.insert("phases".into(), phases(measured));
@@ -200,7 +204,7 @@ pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, con
         .applications
         .iter()
         .enumerate()
-        .filter_map(|(index, of)| application(&of.name, &measured.all(index)));
+        .filter_map(|(index, app)| application(&app.name, &measured.all(index)));
     findings.tables.insert("applications".into(), rows.collect());
     if !consistency {
         findings.tables.insert("passes".into(), passes(measured));
@@ -210,7 +214,7 @@ pub(super) fn put_tables(findings: &mut Findings, measured: &AppResults<'_>, con
 
 /// Means over the passes that were played.
 fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
-    let metric = |of: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(of).collect::<Vec<_>>());
+    let mean_of = |metric: fn(&PassTotals) -> f64| mean(&pass_totals.iter().map(metric).collect::<Vec<_>>());
     let scores: Vec<f64> = pass_totals.iter().map(PassTotals::score).collect();
     let score = Estimate::of_passes(&scores)?.not_negative();
     Some(
@@ -219,20 +223,20 @@ fn application(name: &str, pass_totals: &[PassTotals]) -> Option<Row> {
             .with("score", score.value)
             .with_known("score_low", score.low())
             .with_known("score_high", score.high())
-            .with("bytes_per_s", metric(PassTotals::bytes_per_s))
-            .with("access_time_ns", metric(PassTotals::access_time_ns))
-            .with("iops", metric(PassTotals::iops))
+            .with("bytes_per_s", mean_of(PassTotals::bytes_per_s))
+            .with("access_time_ns", mean_of(PassTotals::access_time_ns))
+            .with("iops", mean_of(PassTotals::iops))
             // Of one pass.
-            .with("busy_ns", metric(|of| of.busy_ns))
-            .with("reads", metric(|of| of.reads as f64))
-            .with("writes", metric(|of| of.writes as f64))
-            .with("read_bytes", metric(|of| of.bytes_read as f64))
-            .with("written_bytes", metric(|of| of.bytes_written as f64)),
+            .with("busy_ns", mean_of(|totals| totals.busy_ns))
+            .with("reads", mean_of(|totals| totals.reads as f64))
+            .with("writes", mean_of(|totals| totals.writes as f64))
+            .with("read_bytes", mean_of(|totals| totals.bytes_read as f64))
+            .with("written_bytes", mean_of(|totals| totals.bytes_written as f64)),
     )
 }
 
 fn passes(measured: &AppResults<'_>) -> Vec<Row> {
-    let row = |(pass, of): (u32, OverallScore)| of.columns(Row::new().with("pass", pass));
+    let row = |(pass, overall): (u32, OverallScore)| overall.columns(Row::new().with("pass", pass));
     (1..).zip(measured.overalls()).map(row).collect()
 }
 
@@ -269,8 +273,8 @@ fn sources(application: &Application) -> Vec<Row> {
 pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, consistency: bool) {
     if consistency {
         let writes = |phase: usize| measured.writes[phase]?.bytes_per_s;
-        let metric = |of: fn(&OverallScore) -> f64| {
-            move |phase: usize| measured.phase(phase).map(|overall| of(&overall))
+        let by_phase = |metric: fn(&OverallScore) -> f64| {
+            move |phase: usize| measured.phase(phase).map(|overall| metric(&overall))
         };
         let axes = [
             ("score_by_phase", wording::SCORE_BY_PHASE_TITLE, axis(wording::SCORE_AXIS, wording::SCORE_UNIT)),
@@ -282,7 +286,7 @@ pub(super) fn put_series(findings: &mut Findings, measured: &AppResults<'_>, con
             ("writes_by_phase", wording::WRITES_BY_PHASE_TITLE, speed()),
         ];
         let values: [&dyn Fn(usize) -> Option<f64>; 3] =
-            [&metric(|of| of.score), &metric(|of| of.access_time_ns), &writes];
+            [&by_phase(|overall| overall.score), &by_phase(|overall| overall.access_time_ns), &writes];
         findings.series.extend(
             axes.into_iter().zip(values).filter_map(|((name, title, y), value)| {
                 Some((name.to_owned(), phase_series(title, y, value)?))
@@ -307,9 +311,9 @@ fn scores(measured: &AppResults<'_>) -> Option<Series> {
         .applications
         .iter()
         .enumerate()
-        .filter_map(|(index, of)| {
+        .filter_map(|(index, application)| {
             let scores: Vec<f64> = measured.all(index).iter().map(PassTotals::score).collect();
-            Some((of.name.as_str(), mean(&scores)?))
+            Some((application.name.as_str(), mean(&scores)?))
         })
         .collect();
     let points = known.iter().enumerate().map(|(index, (_, score))| [index as f64, *score]);

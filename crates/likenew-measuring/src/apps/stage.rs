@@ -88,11 +88,12 @@ impl Stage {
 
     /// The kinds of I/O that occur in this share of the application; at least the most frequent one.
     fn kinds(&self, application: &Application, scale: f64) -> Vec<Kind> {
-        let of = |op: Op, side: &Option<Side>| -> Vec<(f64, Kind)> {
+        let kinds_of = |op: Op, side: &Option<Side>| -> Vec<(f64, Kind)> {
             let Some(side) = side else { return Vec::new() };
             side.parts().into_iter().map(|part| self.kind(op, side, part, scale)).collect()
         };
-        let kinds = [of(Op::Read, &application.reads), of(Op::Write, &application.writes)].concat();
+        let kinds =
+            [kinds_of(Op::Read, &application.reads), kinds_of(Op::Write, &application.writes)].concat();
         let most = kinds.iter().map(|(ios, _)| *ios).fold(0.0, f64::max);
         let whole = |(ios, mut kind): (f64, Kind)| {
             let least = u64::from(ios >= most);
@@ -154,8 +155,10 @@ pub(super) fn with_mean(shares: &Size, mean: f64) -> Lengths {
     let tilted = |lambda: f64| -> Lengths {
         let exponents = choices.iter().map(|(bytes, _)| -lambda * f64::from(*bytes) / longest);
         let highest = exponents.clone().fold(f64::NEG_INFINITY, f64::max);
-        let weights =
-            choices.iter().zip(exponents).map(|((_, share), of)| f64::from(*share) * (of - highest).exp());
+        let weights = choices
+            .iter()
+            .zip(exponents)
+            .map(|((_, share), exponent)| f64::from(*share) * (exponent - highest).exp());
         let weights: Lengths =
             choices.iter().zip(weights).map(|((bytes, _), weight)| (*bytes, weight)).collect();
         let sum: f64 = weights.iter().map(|(_, weight)| weight).sum();
@@ -228,7 +231,7 @@ mod tests {
     proptest! {
         #[test]
         fn the_mean_is_met_whatever_the_shares(mean in 4096.0f64..131_072.0, weights in prop::collection::vec(1u32..1000, 6)) {
-            let text: Vec<String> = LENGTHS.split(',').zip(&weights).map(|(of, weight)| format!("{of}:{weight}")).collect();
+            let text: Vec<String> = LENGTHS.split(',').zip(&weights).map(|(length, weight)| format!("{length}:{weight}")).collect();
             let shares: Size = text.join(",").parse().unwrap();
             let lengths = with_mean(&shares, mean);
             prop_assert!((lengths.iter().map(|length| length.1).sum::<f64>() - 1.0).abs() < 1e-12);

@@ -89,11 +89,11 @@ pub(super) fn passes_agree(spread: Share) -> Answer {
 /// `worst`: the test whose passes differ most, with its slowest and fastest pass.
 pub(super) fn passes_disagree(
     unsteady: usize,
-    of: usize,
+    test_count: usize,
     limit: Share,
     (worst, slowest, fastest): (&str, Rate, Rate),
 ) -> Answer {
-    let tests = count(of as u64, "test");
+    let tests = count(test_count as u64, "test");
     let answer = format!(
         "passes of {unsteady} of {tests} differ by more than {limit}; single passes of {worst} ran at {}",
         range(slowest, fastest)
@@ -117,12 +117,12 @@ pub(super) const REACH_PRECISION: &str = "Repeat passes until the means are that
 /// `least`: the test that covered the smallest share of its span, with that share.
 pub(super) fn passes_cut_short(
     cut: usize,
-    of: usize,
+    test_count: usize,
     time: Nanos,
     span: Size,
     (least, share): (&str, Share),
 ) -> Answer {
-    let tests = count(of as u64, "sequential test");
+    let tests = count(test_count as u64, "sequential test");
     let time = exact_duration(time);
     let answer = format!(
         "--time {time} ended {cut} of {tests} before the end of the {span} span; {least} covered {share}"
@@ -139,7 +139,7 @@ pub(super) struct TableRow {
     pub(super) latency: LatencyColumns,
 }
 
-/// With what is usual in each row, where that is known of one; below, durable writes with the times that they wait for a flush.
+/// With the usual speed of each row, if any is known; below, durable writes and how long they wait for a flush.
 pub(super) fn table(
     rows: impl Iterator<Item = TableRow>,
     usual: &[Option<Usual>],
@@ -155,17 +155,17 @@ pub(super) fn table(
         let usual = is_known.then(|| usual.as_ref().map_or_else(String::new, ToString::to_string));
         table.push([row.name, speed, digits(row.iops), mean, p99, max].into_iter().chain(usual));
     }
-    for of in commits {
-        let speed = estimated(of.rate, |rate| digits(rate * f64::from(of.test.block) / 1e6));
-        let [mean, p99, max] = latency_cells(&(&of.wait).into());
-        let cells = [of.test.name(), speed, digits(of.rate.value), mean, p99, max];
+    for line in commits {
+        let speed = estimated(line.rate, |rate| digits(rate * f64::from(line.test.block) / 1e6));
+        let [mean, p99, max] = latency_cells(&(&line.wait).into());
+        let cells = [line.test.name(), speed, digits(line.rate.value), mean, p99, max];
         table.push(cells.into_iter().chain(is_known.then(String::new)));
     }
     table
 }
 
 pub(super) const USUAL: &str = "usual";
-/// What the class is that a drive is compared with.
+/// The class that a drive is compared with.
 pub(super) fn usual(usual: &Usual) -> Answer {
     let (class, models) = (usual.class.words(), usual.values.len());
     Answer::info(

@@ -24,11 +24,11 @@ const PASSES_MANY: u32 = 10;
 /// or where buffered I/O was not all RAM.
 pub(super) fn summary(levels: &Levels<'_>, options: &CacheOptions) -> Option<String> {
     let pattern = options.tests.first()?.pattern;
-    let of = |level, op| levels.get(pattern, level, op);
+    let measured = |level, op| levels.get(pattern, level, op);
     let is_of_drive = |level: &MeasuredLevel<'_>| matches!(ram_share(level), RamShare::Clear(_, Interval { high, .. }) if high <= MARGIN);
     let is_of_ram = |level: &MeasuredLevel<'_>| matches!(ram_share(level), RamShare::Clear(_, Interval { low, .. }) if low >= 1.0 - MARGIN);
-    let (read, write) = (of(Level::Direct, Op::Read)?, of(Level::Direct, Op::Write)?);
-    let (repeated, buffered) = (of(Level::Second, Op::Read)?, of(Level::Buffered, Op::Write)?);
+    let (read, write) = (measured(Level::Direct, Op::Read)?, measured(Level::Direct, Op::Write)?);
+    let (repeated, buffered) = (measured(Level::Second, Op::Read)?, measured(Level::Buffered, Op::Write)?);
     // Reads from memory that are slower than the drive waited for something else, such as I/Os that failed.
     let is_faster = repeated.speed() > read.speed();
     let is_clear = is_faster
@@ -99,7 +99,8 @@ fn buffered_write(levels: &Levels<'_>, pattern: Pattern, rerun: RerunWithPasses<
 /// decides.
 fn direct(levels: &Levels<'_>, rerun: RerunWithPasses<'_>) -> Option<(Answer, bool)> {
     let direct = levels.0.iter().filter(|measured| measured.level == Level::Direct);
-    let high = |of: &&MeasuredLevel<'_>| of.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
+    let high =
+        |level: &&MeasuredLevel<'_>| level.ram_interval().map_or(f64::INFINITY, |interval| interval.high);
     let worst = direct.max_by(|one, two| high(one).total_cmp(&high(two)))?;
     let name = format!("{} {}s", worst.test.pattern, worst.op);
     let ram = ram_share(worst);

@@ -228,7 +228,9 @@ impl<'a> Levels<'a> {
     }
 
     pub(super) fn get(&self, pattern: Pattern, level: Level, op: Op) -> Option<&MeasuredLevel<'a>> {
-        self.0.iter().find(|of| (of.test.pattern, of.level, of.op) == (pattern, level, op))
+        self.0
+            .iter()
+            .find(|measured| (measured.test.pattern, measured.level, measured.op) == (pattern, level, op))
     }
 
     /// Whether nothing was measured twice, so that no speed has an interval.

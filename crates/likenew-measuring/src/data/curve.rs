@@ -115,8 +115,8 @@ impl Curve {
 const MARGIN: f64 = 0.05;
 
 /// The mean of some speeds over that of others; `None` of a single pass.
-fn ratio(of: &[f64], to: &[f64]) -> Option<Estimate> {
-    Estimate::of_ratio(of, to).filter(|ratio| ratio.interval.is_some())
+fn ratio(speeds: &[f64], others: &[f64]) -> Option<Estimate> {
+    Estimate::of_ratio(speeds, others).filter(|ratio| ratio.interval.is_some())
 }
 
 fn verdict(ratio: Estimate) -> Verdict {

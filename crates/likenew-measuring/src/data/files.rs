@@ -156,10 +156,10 @@ impl FileScan {
         if weights.is_empty() {
             return None;
         }
-        let sum = |of: &dyn Fn(&Weight) -> f64| weights.iter().map(of).sum::<f64>();
-        let value = sum(&|of| of.weight * of.share.value);
-        let below = sum(&|of| (of.weight * (of.share.value - of.share.low)).powi(2)).sqrt();
-        let above = sum(&|of| (of.weight * (of.share.high - of.share.value)).powi(2)).sqrt();
+        let sum = |term: &dyn Fn(&Weight) -> f64| weights.iter().map(term).sum::<f64>();
+        let value = sum(&|kind| kind.weight * kind.share.value);
+        let below = sum(&|kind| (kind.weight * (kind.share.value - kind.share.low)).powi(2)).sqrt();
+        let above = sum(&|kind| (kind.weight * (kind.share.high - kind.share.value)).powi(2)).sqrt();
         Some(Share { value, low: (value - below).max(0.0), high: (value + above).min(1.0) })
     }
 
@@ -171,14 +171,14 @@ impl FileScan {
 
     /// What they compress to.
     pub(super) fn answer(&self) -> Answer {
-        let Some(all) = self.compresses_to() else { return wording::files_unread() };
+        let Some(whole) = self.compresses_to() else { return wording::files_unread() };
         let share = quantity::Share;
-        let answer = wording::files(share(all.value), share(all.low), share(all.high));
-        let mut answer = all.percent().put(answer, "%").with_evidence(self.largest());
+        let answer = wording::files(share(whole.value), share(whole.low), share(whole.high));
+        let mut answer = whole.percent().put(answer, "%").with_evidence(self.largest());
         if let Some(zipped) = self.zips_to() {
             answer = answer.with_evidence(wording::zip_comparison(share(zipped)));
         }
-        let sum = |of: fn(&FileType) -> u64| self.types.iter().map(of).sum::<u64>();
+        let sum = |metric: fn(&FileType) -> u64| self.types.iter().map(metric).sum::<u64>();
         let (sampled, bytes) = (sum(|kind| kind.sampled_bytes), sum(|kind| kind.bytes));
         let files = sum(|kind| kind.files);
         answer = answer.with_evidence(wording::files_sampled(Size(sampled), Size(bytes), files));
@@ -187,12 +187,12 @@ impl FileScan {
 
     /// Kinds by their bytes, most first.
     fn kinds(&self) -> Vec<FileKind<'_>> {
-        let all = self.bytes();
+        let bytes = self.bytes();
         let kinds = self.by_bytes().into_iter().filter(|kind| kind.bytes > 0);
         kinds
             .map(|kind| FileKind {
                 name: &kind.kind,
-                share: quantity::Share(kind.bytes as f64 / all),
+                share: quantity::Share(kind.bytes as f64 / bytes),
                 compresses_to: kind.compresses_to.map(|share| quantity::Share(share.value)),
             })
             .collect()
@@ -230,8 +230,8 @@ impl FileScan {
     }
 
     fn share_percent(&self, kind: &FileType) -> f64 {
-        let all = self.bytes();
-        if all > 0.0 { 100.0 * kind.bytes as f64 / all } else { 0.0 }
+        let bytes = self.bytes();
+        if bytes > 0.0 { 100.0 * kind.bytes as f64 / bytes } else { 0.0 }
     }
 
     pub(super) fn rows(&self) -> Vec<Row> {
@@ -292,9 +292,12 @@ mod tests {
         let types =
             vec![kind("video", 3000, &[1.0; 1000]), kind("text", 1000, &[0.2; 1000]), kind("x", 500, &[])];
         let scan = FileScan { types, ..FileScan::default() };
-        let all = scan.compresses_to().unwrap();
+        let whole = scan.compresses_to().unwrap();
         assert!(
-            (all.value - 0.8).abs() < 1e-9 && all.low < 0.8 && all.high > 0.8 && all.high - all.low < 0.01
+            (whole.value - 0.8).abs() < 1e-9
+                && whole.low < 0.8
+                && whole.high > 0.8
+                && whole.high - whole.low < 0.01
         );
         assert!(scan.rows()[2]["compresses_to_percent"].is_null());
         assert_eq!(scan.answer().id, "files");

@@ -397,8 +397,8 @@ mod tests {
             largest_kinds(&kinds),
             "The largest kinds are video (75% of the bytes, compresses to 100%) and text (25% of the bytes, not read)."
         );
-        let all = [FileKind { name: "video", share: Share(1.0), compresses_to: Some(Share(0.99)) }];
-        assert_eq!(largest_kinds(&all), "All of it is video, which compresses to 99% of its size.");
+        let video = [FileKind { name: "video", share: Share(1.0), compresses_to: Some(Share(0.99)) }];
+        assert_eq!(largest_kinds(&video), "All of it is video, which compresses to 99% of its size.");
     }
 
     #[test]

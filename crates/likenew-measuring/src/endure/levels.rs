@@ -106,7 +106,7 @@ const READ_SHARE_MIN: f64 = 0.25;
 pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
     let shares = levels.iter().filter_map(|level| level.share().map(|share| (share, *level)));
     let (share, level) = shares.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    let of = Remainder {
+    let remainder = Remainder {
         op,
         test: &level.test_series.test,
         share,
@@ -114,7 +114,7 @@ pub(super) fn remainder(op: Mix, levels: &[&Level<'_>]) -> Option<Answer> {
         peak: Rate(level.peak),
         is_problem: op == Mix::Only(Op::Read) && share < READ_SHARE_MIN,
     };
-    let mut answer = wording::steady_share(&of).caveat(wording::PEAK_IS_ONE_PASS);
+    let mut answer = wording::steady_share(&remainder).caveat(wording::PEAK_IS_ONE_PASS);
     if let Some(steady) = level.steady {
         answer = steady.not_negative().put(answer, "bytes/s");
     }

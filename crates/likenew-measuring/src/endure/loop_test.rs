@@ -105,18 +105,19 @@ const FILLS_MAX: f64 = 10_000.0;
 impl LoopOptions {
     /// The options of the command line that differ from its defaults on a space of `capacity` bytes.
     fn arguments(&self, capacity: u64) -> String {
-        let usual = Self::default();
-        let name = Profile::ALL.iter().find(|(_, one)| *one == self.profile).map_or("", |(name, _)| name);
+        let defaults = Self::default();
+        let name =
+            Profile::ALL.iter().find(|(_, profile)| *profile == self.profile).map_or("", |(name, _)| name);
         let span = self.span.unwrap_or(capacity);
         Arguments::default()
-            .add(self.profile != usual.profile, "profile", name)
-            .add(self.ops != usual.ops, "op", joined(&self.ops))
+            .add(self.profile != defaults.profile, "profile", name)
+            .add(self.ops != defaults.ops, "op", joined(&self.ops))
             .add(self.file_size != default_file_size(span), "file-size", exact_size(self.file_size))
             // The last of the space does not fill a file.
             .add(span + self.file_size <= capacity, "span", exact_size(span))
-            .add(self.data != usual.data, "data", self.data)
+            .add(self.data != defaults.data, "data", self.data)
             .add(self.trim, "trim", "on")
-            .add(self.time != usual.time, "time", exact_duration(self.time))
+            .add(self.time != defaults.time, "time", exact_duration(self.time))
             .add_known("fills", self.fills)
             .text()
     }
@@ -129,8 +130,8 @@ impl LoopOptions {
 
     /// Bytes written in a loop, in thousandths of its file, including the creation of the file.
     fn written_per_mille(&self) -> u64 {
-        let of = |op: &Mix| self.profile.tests().iter().map(|test| per_mille(test, *op)).sum::<u64>();
-        1000 + self.ops.iter().filter(|op| op.writes()).map(of).sum::<u64>()
+        let moved = |op: &Mix| self.profile.tests().iter().map(|test| per_mille(test, *op)).sum::<u64>();
+        1000 + self.ops.iter().filter(|op| op.writes()).map(moved).sum::<u64>()
     }
 }
 
@@ -201,10 +202,10 @@ impl LoopTest {
     /// The same run, with as much written as decides what this one left open.
     pub(super) fn rerun_to_decide(&self, evidence: &Evidence) -> Rerun {
         let LoopOptions { bytes, fills, .. } = self.options;
-        let usual = self.options.default_fills();
+        let default_fills = self.options.default_fills();
         // A run of the default length that decided nothing is advised at twice the length.
-        let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < usual);
-        let fills = if was_short { usual } else { 2.0 * fills.unwrap_or(usual) };
+        let was_short = bytes.is_some() || fills.is_some_and(|fills| fills < default_fills);
+        let fills = if was_short { default_fills } else { 2.0 * fills.unwrap_or(default_fills) };
         let again = LoopOptions { fills: Some(fills), bytes: None, ..self.options.clone() };
         let text = again.arguments(evidence.geometry.capacity);
         Rerun::new(evidence, &text, Endure::new(EndureOptions::Loop(again)))
@@ -467,8 +468,8 @@ impl<'a> Loops<'a> {
                 .with_pass(pass.segment)
         };
         let of_turn = |turn: usize| {
-            let all = self.series.iter();
-            all.filter_map(move |test_series| Some(row(turn, test_series, test_series.passes.get(turn)?)))
+            let series = self.series.iter();
+            series.filter_map(move |test_series| Some(row(turn, test_series, test_series.passes.get(turn)?)))
         };
         (0..turns).flat_map(of_turn).collect()
     }
@@ -494,11 +495,11 @@ impl Fill {
 fn pictures(levels: &[Level<'_>]) -> Vec<(String, Series)> {
     let tests = distinct(levels.iter().map(|level| &*level.test_series.test));
     let picture = |test: &&str| {
-        let of = || levels.iter().filter(|level| level.test_series.test == **test);
-        let marks: Vec<Mark> = of().flat_map(|level| level.knees.iter().map(knee_mark)).collect();
+        let own_levels = || levels.iter().filter(|level| level.test_series.test == **test);
+        let marks: Vec<Mark> = own_levels().flat_map(|level| level.knees.iter().map(knee_mark)).collect();
         let title = wording::test_title(test);
         let series = Series::new(title, Shape::Line, axis(wording::WRITTEN_AXIS, "bytes"), speed())
-            .lines(of().map(|level| level.test_series.line()))
+            .lines(own_levels().map(|level| level.test_series.line()))
             .marks(marks);
         ((*test).to_owned(), series)
     };
@@ -553,18 +554,19 @@ fn loop_steadiness(op: Mix, levels: &[&Level<'_>], loops: &Loops<'_>) -> Answer 
         let sentence = uncovered.then(|| wording::span_not_covered(loops.count, loops.places));
         return sentence.into_iter().fold(answer, Answer::with_evidence);
     }
-    let of = |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
+    let by_steadiness =
+        |steady: bool| levels.iter().filter(move |level| level.steadiness.is_steady() == steady);
     let window = |level: &&Level<'_>| {
         wording::window(&level.test_series.test, level.steadiness.window.as_ref(), Stretch::Fills)
     };
-    let unsteady = of(false).count();
+    let unsteady = by_steadiness(false).count();
     if unsteady > 0 {
         let answer = wording::not_steady(op, unsteady, levels.len());
-        return of(false).map(window).fold(answer, Answer::with_evidence);
+        return by_steadiness(false).map(window).fold(answer, Answer::with_evidence);
     }
     let from = levels.iter().filter_map(|level| level.steady_from).max().unwrap_or_default();
     let answer = wording::steady_from(op, Size(from), from as f64 / loops.span as f64);
-    of(true).map(window).fold(answer, Answer::with_evidence)
+    by_steadiness(true).map(window).fold(answer, Answer::with_evidence)
 }
 
 #[cfg(test)]

@@ -137,15 +137,15 @@ impl SniaOptions {
 
     /// The options of the command line that differ from its defaults.
     pub(super) fn arguments(&self, test: SniaTest) -> String {
-        let usual = Self::default();
+        let defaults = Self::default();
         Arguments::default()
             .add(true, "test", test.name())
             .add_known("span", self.span.map(exact_size))
-            .add(self.round != usual.round, "round", exact_duration(self.round))
+            .add(self.round != defaults.round, "round", exact_duration(self.round))
             .add_known("rounds", self.rounds)
-            .add(self.depth != usual.depth, "depth", self.depth)
-            .add(self.threads != usual.threads, "threads", self.threads)
-            .add(self.data != usual.data, "data", self.data)
+            .add(self.depth != defaults.depth, "depth", self.depth)
+            .add(self.threads != defaults.threads, "threads", self.threads)
+            .add(self.data != defaults.data, "data", self.data)
             .text()
     }
 

@@ -21,10 +21,10 @@ use super::test_series::{Level, Pass, Steadiness, TestSeries};
 use super::wording::{self, Outcome, PointCells, SaturationEnd, Stretch};
 
 /// The findings of a test.
-pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<'_>>) -> Findings {
+pub(super) fn findings(snia: &Snia, evidence: &Evidence, mut phases: Vec<Progress<'_>>) -> Findings {
     cut_at_failure(&mut phases);
-    let span = of.span(&evidence.geometry).max(1);
-    let test_series = saturation_series(of, &phases);
+    let span = snia.span(&evidence.geometry).max(1);
+    let test_series = saturation_series(snia, &phases);
     let level = test_series
         .as_ref()
         .map(|test_series| Level::new(test_series, &saturation_rounds(test_series, &phases[0], span)));
@@ -35,7 +35,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<
 
     let mut findings = Findings::default();
     findings.answers.extend(snia_answers(
-        of,
+        snia,
         evidence,
         &phases,
         &results,
@@ -46,7 +46,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<
     spare_failing_drive(&mut findings.answers, evidence);
     let first = findings.answers.first();
     findings.summary = first.map_or_else(wording::nothing_measured, answer_as_summary);
-    add_overview(&mut findings, of, &results);
+    add_overview(&mut findings, snia, &results);
     findings.tables.insert("results".into(), results.iter().map(Results::row).collect());
     if let Some(level) = &level {
         findings.tables.insert("levels".into(), vec![level.row()]);
@@ -54,7 +54,7 @@ pub(super) fn findings(of: &Snia, evidence: &Evidence, mut phases: Vec<Progress<
     }
     findings.tables.insert("windows".into(), phases.iter().flat_map(windows).collect());
     findings.tables.insert("rounds".into(), round_rows(&phases));
-    findings.series.extend(pictures(of.test, &phases, &results, level.as_ref()));
+    findings.series.extend(pictures(snia.test, &phases, &results, level.as_ref()));
     findings
 }
 

@@ -77,9 +77,9 @@ impl TestSeries<'_> {
     /// Where its level changed as the drive was written.
     pub(super) fn knees(&self) -> Vec<KneeRow> {
         let speeds = self.speeds();
-        let found = knees(&speeds).into_iter().filter(|knee| self.is_of_writing(&speeds, knee.at));
+        let changes = knees(&speeds).into_iter().filter(|knee| self.is_of_writing(&speeds, knee.at));
         let before = |index: usize| self.passes[index.min(self.passes.len() - 1)].written_before;
-        found
+        changes
             .map(|knee| KneeRow {
                 test: self.test.clone(),
                 op: self.op.to_string(),

@@ -207,8 +207,8 @@ pub(super) fn steady_from(op: Mix, from: Size, fills: f64) -> Answer {
     Answer::good(steady_state_id(op), steady_state_question(op), answer)
 }
 
-pub(super) fn not_steady(op: Mix, unsteady: usize, of: usize) -> Answer {
-    let answer = format!("not reached in {unsteady} of {of} tests");
+pub(super) fn not_steady(op: Mix, unsteady: usize, tests: usize) -> Answer {
+    let answer = format!("not reached in {unsteady} of {tests} tests");
     Answer::info(steady_state_id(op), steady_state_question(op), answer)
         .caveat("Levels of these tests are means of the last fill and may still change.")
 }
@@ -459,7 +459,7 @@ mod tests {
 
     #[test]
     fn answers_say_what_is_left_and_since_when() {
-        let of = Remainder {
+        let remainder = Remainder {
             op: WRITE,
             test: "file",
             share: 0.46,
@@ -468,7 +468,7 @@ mod tests {
             is_problem: false,
         };
         assert_eq!(
-            answer_as_summary(&steady_share(&of)),
+            answer_as_summary(&steady_share(&remainder)),
             "Write at steady state: 92.0 MB/s, 46% of peak (200 MB/s) in the worst test, file."
         );
         let (rates, shares) = ((Rate(64.2e6), Rate(67.2e6)), (Share(0.91), Share(0.96)));

@@ -244,8 +244,7 @@ pub(super) fn behind_cache(pass: &Pass<'_>, fill: &Fill, evidence: &Evidence) ->
 /// A fitted line goes through both ends when it misses neither median by more than this share. Chosen.
 const LINE_MISS_MAX: f64 = 0.1;
 
-/// The interval of the mean of a list that neither rises nor falls; of another one it would be a claim about a level that
-/// the list does not have.
+/// The interval of the mean; `None` of a list that slopes or steps, as it has no single level.
 pub(super) fn level_interval(speeds: &[f64]) -> Option<Interval> {
     match speed_pattern(speeds) {
         Some(SpeedPattern::Sloping(_) | SpeedPattern::Stepped(_)) => None,
@@ -258,8 +257,8 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
     let unit = fill.unit();
     let fall = fall(speeds).filter(|_| subject != Subject::Reads);
     let (before, speeds) = speeds.split_at(fall.map_or(0, |fall| fall.at));
-    let of = |metric: Option<f64>| metric.expect("there is a speed");
-    let rate = |metric: Option<f64>| Rate(of(metric));
+    let known = |metric: Option<f64>| metric.expect("there is a speed");
+    let rate = |metric: Option<f64>| Rate(known(metric));
     let scatter = Scatter {
         number: speeds.len(),
         median: rate(median(speeds)),
@@ -283,7 +282,7 @@ pub(super) fn evenness(speeds: &[f64], subject: Subject, fill: &Fill, evidence: 
     };
     let answer = answer.with_evidence(wording::scatter(unit, &scatter, fall.is_some()));
     // Neighboring files depend on each other, so the interval is that of the mean of such a series.
-    let level = Estimate { value: of(mean(speeds)), interval: level_interval(speeds) }.not_negative();
+    let level = Estimate { value: known(mean(speeds)), interval: level_interval(speeds) }.not_negative();
     match level.interval.or_else(|| window_interval(speeds, CONFIDENCE_95)) {
         Some(_) => level.put(answer, "bytes/s"),
         None => answer.caveat(wording::no_interval(unit, speeds.len())),
@@ -336,13 +335,13 @@ fn slope(speeds: &[f64], line: [f64; 2], subject: Subject, evidence: &Evidence) 
 }
 
 /// At the end of each part, in bytes from the start of the pass.
-fn points(pass: &Pass<'_>, each: u64, of: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
+fn points(pass: &Pass<'_>, each: u64, metric: impl Fn(&Part<'_>) -> f64) -> Vec<[f64; 2]> {
     let whole = pass.parts.iter().filter(|part| part.bytes == each);
-    whole.map(|part| [(part.number as u64 * each) as f64, of(part)]).collect()
+    whole.map(|part| [(part.number as u64 * each) as f64, metric(part)]).collect()
 }
 
-fn name(pass: &Pass<'_>, of: usize, op: &str) -> String {
-    if of > 1 { format!("{op}, pass {}", pass.number) } else { op.to_owned() }
+fn name(pass: &Pass<'_>, pass_count: usize, op: &str) -> String {
+    if pass_count > 1 { format!("{op}, pass {}", pass.number) } else { op.to_owned() }
 }
 
 /// The first pass, the last one, and the one that read.

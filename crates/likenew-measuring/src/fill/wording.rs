@@ -99,16 +99,16 @@ pub(super) fn falls(subject: Subject, first: Rate, last: Rate, is_even: bool) ->
         .with_evidence("Hard disks do so by design, as their outer tracks hold more. Flash does not.")
 }
 
-/// `fast` for `bytes`, then `rest`.
-pub(super) fn drops(subject: Subject, fast: Rate, bytes: Size, rest: Rate, may_be_cache: bool) -> Answer {
+/// `fast` for `bytes`, then `after`.
+pub(super) fn drops(subject: Subject, fast: Rate, bytes: Size, after: Rate, may_be_cache: bool) -> Answer {
     if may_be_cache {
-        let answer = subject.info(format!("{fast} into a cache of {bytes}, then {rest}"));
+        let answer = subject.info(format!("{fast} into a cache of {bytes}, then {after}"));
         return answer.with_evidence(
             "Flash drives write to an SLC cache first, by design. Heat and used-up burst credits can look alike; check tells \
              them apart.",
         );
     }
-    subject.info(format!("{fast} for the first {bytes}, then {rest}"))
+    subject.info(format!("{fast} for the first {bytes}, then {after}"))
 }
 
 /// `first` and `last`: medians of the first and the last tenth.
@@ -292,8 +292,8 @@ pub(super) struct Stalled {
     pub(super) longest_at: Size,
 }
 
-pub(super) fn stalled(unit: Unit, of: &Stalled) -> Answer {
-    place_stalls(unit, of, Answer::problem("stalls", "Stalls", stalls_text(of)))
+pub(super) fn stalled(unit: Unit, stalled: &Stalled) -> Answer {
+    place_stalls(unit, stalled, Answer::problem("stalls", "Stalls", stalls_text(stalled)))
 }
 
 /// All of them after the bytes that a cache takes.
@@ -442,9 +442,9 @@ mod tests {
             too_few(writes, file, Rate(75e6), 5).answer,
             "75.0 MB/s in the median of 5 files, too few to tell one speed from two"
         );
-        let of =
+        let outcome =
             Settled { last: Rate(75e6), first: Rate(20e6), changed: Share(0.007), near_pass: 3, passes: 4 };
-        assert_eq!(settled(&of).answer, "75.0 MB/s, 3.75× the first pass");
+        assert_eq!(settled(&outcome).answer, "75.0 MB/s, 3.75× the first pass");
         assert_eq!(
             not_settled(Rate(18.6e6), Rate(66.7e6), Share(2.59), Share(0.02), 2).answer,
             "3.59× as fast after 2 passes (18.6 → 66.7 MB/s); another pass would show whether that is the end"
@@ -453,7 +453,7 @@ mod tests {
 
     #[test]
     fn stalls_are_counted_and_placed() {
-        let of = Stalled {
+        let stalls = Stalled {
             number: 2,
             may_be_more: false,
             total: Nanos::from_millis(900),
@@ -463,7 +463,7 @@ mod tests {
             longest_in: 8,
             longest_at: Size(32 << 20),
         };
-        let answer = stalled(Unit::File, &of);
+        let answer = stalled(Unit::File, &stalls);
         assert_eq!(answer.answer, "2 (900 ms in total, the longest 700 ms)");
         assert_eq!(
             answer.evidence,

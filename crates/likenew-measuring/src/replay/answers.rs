@@ -184,7 +184,7 @@ impl ReplayInput<'_> {
         let Some(first) = self.passes.first() else { return answer };
         let ReplayRecord { ios, skips, remapped_ios, .. } = *first.replay_record;
         let options = self.options;
-        let share = |of: u64, all: u64| Share(of as f64 / all.max(1) as f64);
+        let share = |part: u64, whole: u64| Share(part as f64 / whole.max(1) as f64);
         let summary = options.summary.as_ref();
         let mut add = |applies: bool, sentence: String| answer.caveats.extend(applies.then_some(sentence));
         add(!first.is_whole(), wording::stopped_early(ios));
@@ -236,18 +236,18 @@ impl ReplayInput<'_> {
             recorded_ns: self.mean_of(|pass| self.pair(pass).recorded_ns).0 as u64,
         };
         let ios = self.passes.first().map_or(0, |pass| pass.replay_record.ios);
-        let all = wait_row(wording::ALL_APPLICATIONS.into(), ios, here, pair);
-        let row = |of: Application| {
+        let together = wait_row(wording::ALL_APPLICATIONS.into(), ios, here, pair);
+        let row = |application: Application| {
             let (here, pair) = match self.measure() {
-                Measure::Busy => (of.busy.replayed_ns, of.busy),
-                Measure::Waiting => (of.waiting_here, of.waiting),
+                Measure::Busy => (application.busy.replayed_ns, application.busy),
+                Measure::Waiting => (application.waiting_here, application.waiting),
             };
-            wait_row(of.name, of.ios, Latency(here as f64), pair)
+            wait_row(application.name, application.ios, Latency(here as f64), pair)
         };
         let each = of_applications(self.passes, names);
         // A trace without application names has all of them in one row already.
         let each = if names.is_empty() { Vec::new() } else { each };
-        std::iter::once(all).chain(each.into_iter().map(row)).collect()
+        std::iter::once(together).chain(each.into_iter().map(row)).collect()
     }
 }
 

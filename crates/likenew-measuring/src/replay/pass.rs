@@ -19,9 +19,9 @@ pub(super) struct Pass<'a> {
 /// Complete passes without errors; if there is none, the one that was stopped.
 pub(super) fn passes(replays: Vec<&Segment>) -> Vec<Pass<'_>> {
     let measured = replays.into_iter().filter(|segment| segment.measurement_error().is_none());
-    let all = measured.filter_map(|segment| Some((segment, segment.replay_record.as_ref()?)));
-    let all = all.filter(|(_, replay_record)| replay_record.ios > 0).enumerate();
-    let mut passes: Vec<Pass<'_>> = all
+    let replays = measured.filter_map(|segment| Some((segment, segment.replay_record.as_ref()?)));
+    let replays = replays.filter(|(_, replay_record)| replay_record.ios > 0).enumerate();
+    let mut passes: Vec<Pass<'_>> = replays
         .map(|(index, (segment, replay_record))| Pass { number: index + 1, segment, replay_record })
         .collect();
     if passes.iter().any(Pass::is_whole) {
@@ -96,7 +96,7 @@ pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Appl
         replayed_ns: both.replayed_ns / count,
         recorded_ns: both.recorded_ns / count,
     };
-    let of = |stream: usize| {
+    let to_application = |stream: usize| {
         let tallies = || {
             passes
                 .iter()
@@ -106,17 +106,18 @@ pub(super) fn of_applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Appl
         let busy = passes
             .iter()
             .flat_map(|pass| &pass.replay_record.streams)
-            .filter(|of| usize::from(of.stream) == stream);
+            .filter(|record| usize::from(record.stream) == stream);
         Application {
             name: name_of(stream, names),
             ios: tallies().map(|tally| tally.ios).sum::<u64>() / count,
             bytes: tallies().map(|tally| tally.bytes).sum::<u64>() / count,
             waiting: mean(tallies().fold(ReplayPair::default(), |sum, tally| sum.plus(tally.waiting))),
             waiting_here: tallies().map(|tally| tally.latency_ns_sum).sum::<u64>() / count,
-            busy: mean(busy.fold(ReplayPair::default(), |sum, of| sum.plus(of.busy))),
+            busy: mean(busy.fold(ReplayPair::default(), |sum, record| sum.plus(record.busy))),
         }
     };
-    let mut applications: Vec<Application> = (0..=names.len()).map(of).filter(|of| of.ios > 0).collect();
+    let mut applications: Vec<Application> =
+        (0..=names.len()).map(to_application).filter(|application| application.ios > 0).collect();
     applications.sort_by_key(|application| {
         std::cmp::Reverse((application.waiting.recorded_ns, application.waiting_here))
     });
@@ -130,10 +131,10 @@ fn name_of(stream: usize, names: &[String]) -> String {
 }
 
 pub(super) fn applications(passes: &[Pass<'_>], names: &[String]) -> Vec<Row> {
-    let row = |of: Application| {
-        let columns = Row::new().with("application", &of.name);
-        let columns = columns.with("ios", of.ios).with("bytes", of.bytes);
-        with_times(columns, of.waiting_here, of.waiting, of.busy)
+    let row = |application: Application| {
+        let columns = Row::new().with("application", &application.name);
+        let columns = columns.with("ios", application.ios).with("bytes", application.bytes);
+        with_times(columns, application.waiting_here, application.waiting, application.busy)
     };
     of_applications(passes, names).into_iter().map(row).collect()
 }
@@ -152,13 +153,15 @@ fn with_times(columns: Row, waiting_here: u64, waiting: ReplayPair, busy: Replay
 
 /// Latencies on this drive and as recorded, all passes together.
 pub(super) fn latencies(passes: &[Pass<'_>]) -> Vec<Row> {
-    let together = |of: fn(&ReplayRecord) -> &Latencies| {
-        let mut all = Latencies::default();
-        passes.iter().for_each(|pass| all.merge(of(pass.replay_record)));
-        all
+    let together = |side: fn(&ReplayRecord) -> &Latencies| {
+        let mut merged = Latencies::default();
+        passes.iter().for_each(|pass| merged.merge(side(pass.replay_record)));
+        merged
     };
-    let sides =
-        [("here", together(|of| &of.replay_latency)), ("recorded", together(|of| &of.recording_latency))];
+    let sides = [
+        ("here", together(|record| &record.replay_latency)),
+        ("recorded", together(|record| &record.recording_latency)),
+    ];
     let known = sides.into_iter().filter(|(_, latencies)| latencies.count() > 0);
     let rows = known.map(|(side, latencies)| {
         let at = |share| latencies.quantile(share).0;
@@ -202,7 +205,7 @@ pub(super) fn latency_series(passes: &[Pass<'_>]) -> Option<Series> {
     let mut here: Option<Windows> = None;
     for pass in passes {
         match &mut here {
-            Some(all) => all.merge(pass.replay_record.replayed_windows.clone()),
+            Some(windows) => windows.merge(pass.replay_record.replayed_windows.clone()),
             None => here = Some(pass.replay_record.replayed_windows.clone()),
         }
     }

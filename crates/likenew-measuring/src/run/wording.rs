@@ -102,15 +102,15 @@ mod tests {
     #[test]
     fn the_summary_names_each_workload_with_its_speed() {
         let speed = |op, rate: f64| OpSpeed { op, rate: Some(Rate(rate)), iops: Iops(rate / 4096.0) };
-        let of = |name, rate| WorkloadSpeed { name, speeds: vec![speed("read", rate)] };
-        let speeds = [of("mail server", 34.2e6), of("backup", 210e6)];
+        let workload = |name, rate| WorkloadSpeed { name, speeds: vec![speed("read", rate)] };
+        let speeds = [workload("mail server", 34.2e6), workload("backup", 210e6)];
         assert_eq!(summary(&speeds), "mail server: 34.2 MB/s, 8,350 IOPS; backup: 210 MB/s, 51,300 IOPS.");
         let flush = OpSpeed { op: "flush", rate: None, iops: Iops(120.0) };
         assert_eq!(summary(&[WorkloadSpeed { name: "flush", speeds: vec![flush] }]), "flush: 120 IOPS.");
         let mix =
             WorkloadSpeed { name: "mix", speeds: vec![speed("read", 40.96e6), speed("write", 4.096e6)] };
         assert_eq!(summary(&[mix]), "mix: read 41.0 MB/s, 10,000 IOPS and write 4.10 MB/s, 1,000 IOPS.");
-        let many = ["a", "b", "c", "d"].map(|name| of(name, 4096e3));
+        let many = ["a", "b", "c", "d"].map(|name| workload(name, 4096e3));
         assert!(summary(&many).ends_with("; and 1 more workload."), "{}", summary(&many));
     }
 }

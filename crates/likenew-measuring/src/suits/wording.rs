@@ -66,10 +66,10 @@ impl Need {
 
 /// `118 durable writes/s (flush p99 8.16 ms): enough for etcd, too slow for busy etcd.`
 pub(super) fn summary(commits: &Commits, judged: &[Judged<'_>]) -> String {
-    let of = |wanted: bool| -> Vec<&str> {
+    let names = |wanted: bool| -> Vec<&str> {
         judged.iter().filter(|judged| judged.suits == Some(wanted)).map(|judged| judged.of.name()).collect()
     };
-    let (yes, no) = (of(true), of(false));
+    let (yes, no) = (names(true), names(false));
     let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
     let speed = format!("{rate} durable writes/s ({} p99 {p99})", commits.test.by.wait());
     match (yes.is_empty(), no.is_empty()) {
@@ -82,12 +82,12 @@ pub(super) fn summary(commits: &Commits, judged: &[Judged<'_>]) -> String {
 
 /// Yes or no by the figure that is met least; a margin above 1 meets it.
 pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) -> Answer {
-    let Judged { of, suits, margins, source } = judged;
-    let (id, name) = (of.answer_id(), of.name());
+    let Judged { of: purpose, suits, margins, source } = judged;
+    let (id, name) = (purpose.answer_id(), purpose.name());
     let tightest = margins.iter().min_by(|(_, one), (_, other)| one.value.total_cmp(&other.value));
     let Some((need, margin)) = tightest else {
         let (rate, p99) = (Number(commits.rate.value.round()), commits.wait.latency.quantile(P99));
-        let (text, waits) = match of {
+        let (text, waits) = match purpose {
             Use::Kafka => (
                 format!("{rate} writes/s if each is flushed; no figure is published"),
                 "Its documentation advises the default, which leaves flushes to the system: replicas make records \
@@ -110,9 +110,10 @@ pub(super) fn verdict(judged: &Judged<'_>, is_asked: bool, commits: &Commits) ->
         Some(false) => Answer::info(id, name, format!("no, {text}")),
         None => Answer::unknown(id, name, format!("open, {text}")),
     };
-    let all = margins.iter().map(|(need, margin)| format!("{} {}.", margin_words(margin), need.words()));
-    let all = all.map(|text| capitalize(&text));
-    let answer = all.fold(answer, Answer::with_evidence);
+    let sentences =
+        margins.iter().map(|(need, margin)| format!("{} {}.", margin_words(margin), need.words()));
+    let sentences = sentences.map(|text| capitalize(&text));
+    let answer = sentences.fold(answer, Answer::with_evidence);
     answer
         .with_evidence(format!(
             "Writes of {} one after the other, each with {}.",
@@ -127,8 +128,8 @@ fn margin_words(margin: &Estimate) -> String {
     let value = Factor(margin.value);
     match margin.interval {
         // The interval of a time may reach down to nothing.
-        Some(of) if !of.high.is_finite() => format!("{value} ({} or more)", Factor(of.low)),
-        Some(of) => with_range(value, Factor(of.low), Factor(of.high)),
+        Some(interval) if !interval.high.is_finite() => format!("{value} ({} or more)", Factor(interval.low)),
+        Some(interval) => with_range(value, Factor(interval.low), Factor(interval.high)),
         None => value.to_string(),
     }
 }

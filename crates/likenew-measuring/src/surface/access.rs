@@ -80,8 +80,10 @@ impl Access {
     fn distance(&self, more_accesses: &Action) -> Answer {
         let (mean, probes) = (Latency(self.mean.value), self.probes.len());
         let mut answer = match self.correlation {
-            Some(of) if of.interval.low > MATTERS => wording::access_grows_with_distance(mean),
-            Some(of) if of.interval.low > -MATTERS && of.interval.high < MATTERS => {
+            Some(Correlation { interval, .. }) if interval.low > MATTERS => {
+                wording::access_grows_with_distance(mean)
+            }
+            Some(Correlation { interval, .. }) if interval.low > -MATTERS && interval.high < MATTERS => {
                 wording::access_ignores_distance(mean)
             }
             None if self.is_constant() => wording::access_ignores_distance(mean)
@@ -210,9 +212,9 @@ impl SeekProfile {
         let less = |value: f64| (value - self.command_ns.unwrap_or(0.0)).max(0.0);
         let edge = |(knee, band): &(f64, Band<3>)| band.lower(&shapes(*knee));
         let around = self.fits.iter().map(|fit| edge(fit).1);
-        let whole = around.fold(Interval { low: f64::INFINITY, high: 0.0 }, |whole, of| Interval {
-            low: whole.low.min(of.low),
-            high: whole.high.max(of.high),
+        let whole = around.fold(Interval { low: f64::INFINITY, high: 0.0 }, |whole, interval| Interval {
+            low: whole.low.min(interval.low),
+            high: whole.high.max(interval.high),
         });
         (less(edge(&self.fits[0]).0), Interval { low: less(whole.low), high: less(whole.high) })
     }
@@ -246,12 +248,12 @@ impl SeekProfile {
         let (speed, around) = (MINUTE_NS / turn, rpm(interval));
         let (average_seek, full_stroke) = (Latency(self.seek(average).0), Latency(self.seek(full_stroke).0));
         let within: Vec<f64> = USUAL.into_iter().filter(|typical| around.contains(*typical)).collect();
-        let usual = if let [typical] = within[..] { Some(typical) } else { None };
-        let mut answer = wording::rotation(speed, usual, average_seek, full_stroke)
+        let usual_rpm = if let [typical] = within[..] { Some(typical) } else { None };
+        let mut answer = wording::rotation(speed, usual_rpm, average_seek, full_stroke)
             .estimate(speed, around.low, around.high, "rpm")
             .with_evidence(wording::band_of_one_turn(Latency(turn)));
-        if let Some(usual) = usual {
-            answer = answer.with_evidence(wording::usual_speed(usual));
+        if let Some(usual_rpm) = usual_rpm {
+            answer = answer.with_evidence(wording::usual_speed(usual_rpm));
         }
         let far = self.probes - band.values_kept;
         if far > 0 {

@@ -34,17 +34,18 @@ pub(super) struct Suspect {
 
 /// The points to measure again, by address; without those that the drive refused to read.
 pub(super) fn suspects(curve: &Curve<'_>, options: &SurfaceOptions) -> Vec<Suspect> {
-    let mut found: Vec<Suspect> = curve
+    let mut suspects: Vec<Suspect> = curve
         .points
         .iter()
         .filter(|point| point.segment.errors() == 0 && is_slow(curve, point.expected, point.segment))
         .map(|point| suspect(curve, point, options))
         .collect();
     let severity = |suspect: &Suspect| suspect.bytes_per_s / suspect.expected;
-    found.sort_by(|a, b| severity(a).total_cmp(&severity(b)).then(b.latency_ns_max.cmp(&a.latency_ns_max)));
-    found.truncate(SUSPECTS_MAX);
-    found.sort_by_key(|suspect| suspect.point);
-    found
+    suspects
+        .sort_by(|a, b| severity(a).total_cmp(&severity(b)).then(b.latency_ns_max.cmp(&a.latency_ns_max)));
+    suspects.truncate(SUSPECTS_MAX);
+    suspects.sort_by_key(|suspect| suspect.point);
+    suspects
 }
 
 fn is_slow(curve: &Curve<'_>, expected: f64, segment: &Segment) -> bool {

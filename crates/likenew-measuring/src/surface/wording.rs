@@ -59,8 +59,8 @@ likenew_core::sentences! {
         "All {} accesses took the same time.", Number(probes as f64);
     pub(super) fn band_of_one_turn(turn: Latency) =
         "Access times fill a uniform band above the seek curve, {turn} wide: one rotation.";
-    pub(super) fn accesses_left_out(far: usize, of: usize) =
-        "{far} of {of} accesses are far from that band and were left out of the fit.";
+    pub(super) fn accesses_left_out(far: usize, accesses: usize) =
+        "{far} of {accesses} accesses are far from that band and were left out of the fit.";
     pub(super) fn usual_speed(rpm: f64) =
         "Of the usual speeds only {} rpm is within the interval.", Number(rpm);
     /// `Read cache`.
@@ -330,23 +330,28 @@ pub(super) fn more_accesses(again: &Rerun) -> Action {
     again.action("more_accesses", "Measure more accesses while nothing else uses the drive")
 }
 
-/// `usual`: the one usual speed that fits, in rpm as `rpm` is.
-pub(super) fn rotation(rpm: f64, usual: Option<f64>, average_seek: Latency, full_stroke: Latency) -> Answer {
-    let speed = match usual {
-        Some(usual) => format!("{} rpm (measured {})", Number(usual), digits(rpm)),
+/// `usual_rpm`: the one usual speed that fits.
+pub(super) fn rotation(
+    rpm: f64,
+    usual_rpm: Option<f64>,
+    average_seek: Latency,
+    full_stroke: Latency,
+) -> Answer {
+    let speed = match usual_rpm {
+        Some(usual_rpm) => format!("{} rpm (measured {})", Number(usual_rpm), digits(rpm)),
         None => format!("{} rpm", digits(rpm)),
     };
     let answer = format!("{speed}; seek time {average_seek} on average, {full_stroke} full stroke");
     Answer::info("rotation", "Rotation", answer)
 }
 
-pub(super) fn rotation_is_open(kept: usize, of: usize, kurtosis: f64, width: Latency) -> Answer {
+pub(super) fn rotation_is_open(kept: usize, accesses: usize, kurtosis: f64, width: Latency) -> Answer {
     Answer::unknown("rotation", "Rotation", "not visible in the access times")
         .with_evidence(format!(
             "Waiting for a rotation makes a uniform band above the seek curve. Here {} of {} accesses make none: their \
              width is {width}, their kurtosis {kurtosis:.2} instead of 1.8.",
             Number(kept as f64),
-            Number(of as f64)
+            Number(accesses as f64)
         ))
 }
 

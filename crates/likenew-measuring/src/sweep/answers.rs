@@ -71,12 +71,16 @@ fn peak(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Answer> {
 
 /// The number of cells that cannot be told from the fastest, and the cheapest of them.
 fn as_fast(fastest: &MeasuredCell<'_>, cells: &[&MeasuredCell<'_>]) -> Option<String> {
-    let is_other = |one: &&&MeasuredCell<'_>| one.cell != fastest.cell;
-    let as_fast = |one: &&&MeasuredCell<'_>| {
-        one.ratio_to(fastest, CONFIDENCE_95).and_then(|ratio| ratio.high()).is_some_and(|high| high >= 1.0)
+    let is_other = |measured: &&&MeasuredCell<'_>| measured.cell != fastest.cell;
+    let as_fast = |measured: &&&MeasuredCell<'_>| {
+        measured
+            .ratio_to(fastest, CONFIDENCE_95)
+            .and_then(|ratio| ratio.high())
+            .is_some_and(|high| high >= 1.0)
     };
     let equal: Vec<_> = cells.iter().filter(is_other).filter(as_fast).collect();
-    let least = equal.iter().min_by_key(|one| (one.cell.form.queue_bytes(), one.cell.form.block))?;
+    let least =
+        equal.iter().min_by_key(|measured| (measured.cell.form.queue_bytes(), measured.cell.form.block))?;
     Some(wording::as_fast_as_peak(equal.len(), cells.len() - 1, least.cell, Rate(least.speed())))
 }
 
@@ -106,7 +110,7 @@ struct Family<'b, 'a> {
 
 impl<'b, 'a> Family<'b, 'a> {
     fn from_cells(mut cells: Vec<&'b MeasuredCell<'a>>) -> Option<Self> {
-        cells.sort_by_key(|one| one.cell.form.depth);
+        cells.sort_by_key(|measured| measured.cell.form.depth);
         if cells.len() < 2 {
             return None;
         }
@@ -209,7 +213,7 @@ impl<'b, 'a> Family<'b, 'a> {
 fn families<'b, 'a>(matrix: &'b Matrix<'a>) -> Vec<Family<'b, 'a>> {
     let mut families = Vec::new();
     for mut group in matrix.groups() {
-        group.sort_by_key(|one| one.cell.form.block);
+        group.sort_by_key(|measured| measured.cell.form.block);
         let of_block = group.chunk_by(|a, b| a.cell.form.block == b.cell.form.block);
         families.extend(of_block.filter_map(|cells| Family::from_cells(cells.to_vec())));
     }
@@ -240,17 +244,18 @@ pub(super) fn depth_rows(matrix: &Matrix<'_>) -> Vec<Row> {
 
 /// Whether as many I/Os were in flight as the depth says, by Little's law.
 pub(super) fn fullness_answer(matrix: &Matrix<'_>) -> Answer {
-    let mut empty: Vec<&MeasuredCell<'_>> = matrix.cells.iter().filter(|one| !is_full(one)).collect();
+    let mut empty: Vec<&MeasuredCell<'_>> =
+        matrix.cells.iter().filter(|measured| !is_full(measured)).collect();
     empty.sort_by(|a, b| fullness(a).total_cmp(&fullness(b)));
     if empty.is_empty() {
         let answer = wording::queue_was_full(matrix.cells.len());
-        return match matrix.cells.iter().filter(|one| fullness(one) < MOSTLY_FULL).count() {
+        return match matrix.cells.iter().filter(|measured| fullness(measured) < MOSTLY_FULL).count() {
             0 => answer,
             few => answer.caveat(wording::queue_was_mostly_full(few, Share(MOSTLY_FULL))),
         };
     }
     let answer = wording::queue_ran_empty(empty.len(), matrix.cells.len());
-    let named = empty.iter().map(|one| wording::in_flight(one.cell, one.in_flight()));
+    let named = empty.iter().map(|measured| wording::in_flight(measured.cell, measured.in_flight()));
     with_listed(answer, named.collect())
 }
 
@@ -293,13 +298,19 @@ pub(super) fn enough_range(group: &[&MeasuredCell<'_>]) -> Option<(u64, u64)> {
     let best = best_by_block(group);
     let peak = fastest(&best)?;
     // The peak itself is not below, whatever the scatter of its passes.
-    let shows = |one: &MeasuredCell<'_>, verdict| match one.ratio_to(peak, CONFIDENCE_95) {
-        _ if one.cell == peak.cell => verdict == Verdict::Above,
+    let shows = |measured: &MeasuredCell<'_>, verdict| match measured.ratio_to(peak, CONFIDENCE_95) {
+        _ if measured.cell == peak.cell => verdict == Verdict::Above,
         ratio => ratio.is_some_and(|ratio| ratio.against(ENOUGH) == verdict),
     };
-    let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
-    let lowest = best.iter().find(|one| !shows(one, Verdict::Below)).map_or(size(peak), |one| size(one));
-    let highest = best.iter().find(|one| shows(one, Verdict::Above)).map_or(size(peak), |one| size(one));
+    let size = |measured: &MeasuredCell<'_>| u64::from(measured.cell.form.block);
+    let lowest = best
+        .iter()
+        .find(|measured| !shows(measured, Verdict::Below))
+        .map_or(size(peak), |measured| size(measured));
+    let highest = best
+        .iter()
+        .find(|measured| shows(measured, Verdict::Above))
+        .map_or(size(peak), |measured| size(measured));
     (best.len() > 1).then_some((lowest, highest))
 }
 
@@ -307,7 +318,7 @@ pub(super) fn enough_range(group: &[&MeasuredCell<'_>]) -> Option<(u64, u64)> {
 fn first_enough<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Option<&'b MeasuredCell<'a>> {
     let best = best_by_block(group);
     let peak = fastest(&best)?;
-    let first = best.iter().find(|one| one.speed() >= ENOUGH * peak.speed())?;
+    let first = best.iter().find(|measured| measured.speed() >= ENOUGH * peak.speed())?;
     (best.len() > 1).then_some(*first)
 }
 
@@ -315,13 +326,13 @@ fn sufficient_block(group: &[&MeasuredCell<'_>], more_passes: &Action) -> Option
     let best = best_by_block(group);
     let (first, peak) = (first_enough(group)?, fastest(&best)?);
     let (lowest, highest) = enough_range(group)?;
-    let size = |one: &MeasuredCell<'_>| u64::from(one.cell.form.block);
+    let size = |measured: &MeasuredCell<'_>| u64::from(measured.cell.form.block);
     let (form, op, peak_rate) = (first.cell.form, first.cell.op, Rate(peak.speed()));
     let answer = if lowest == highest {
         wording::enough_block(form, op, Share(ENOUGH), Rate(first.speed()), peak_rate)
     } else {
         let range = (Size(lowest), Size(highest));
-        let is_one_pass = best.iter().all(|one| one.passes.is_one());
+        let is_one_pass = best.iter().all(|measured| measured.passes.is_one());
         wording::enough_block_is_open(form, op, Share(ENOUGH), range, peak_rate, is_one_pass)
             .action(more_passes.clone())
     };
@@ -341,7 +352,7 @@ fn sufficient_block(group: &[&MeasuredCell<'_>], more_passes: &Action) -> Option
 /// The fastest cell of each block, smallest block first.
 fn best_by_block<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<&'b MeasuredCell<'a>> {
     let mut sorted = group.to_vec();
-    sorted.sort_by_key(|one| one.cell.form.block);
+    sorted.sort_by_key(|measured| measured.cell.form.block);
     let of_block = sorted.chunk_by(|a, b| a.cell.form.block == b.cell.form.block);
     of_block.filter_map(fastest).collect()
 }
@@ -374,7 +385,7 @@ pub(super) fn growth(matrix: &Matrix<'_>, more_passes: &Action) -> Option<Answer
 /// The cells of a group at each depth, smallest block first.
 fn by_depth<'b, 'a>(group: &[&'b MeasuredCell<'a>]) -> Vec<Vec<&'b MeasuredCell<'a>>> {
     let mut sorted = group.to_vec();
-    sorted.sort_by_key(|one| (one.cell.form.depth, one.cell.form.block));
+    sorted.sort_by_key(|measured| (measured.cell.form.depth, measured.cell.form.block));
     let lines = sorted.chunk_by(|a, b| a.cell.form.depth == b.cell.form.depth);
     lines.map(<[_]>::to_vec).collect()
 }
@@ -471,13 +482,13 @@ pub(super) fn ratio_rows(matrix: &Matrix<'_>) -> Vec<Row> {
     if matrix.cells.is_empty() {
         return Vec::new();
     }
-    let all = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
+    let pairs = [random_over_sequential(matrix), writes_over_reads(matrix), data_over_hardest(matrix)];
     let row = |pair: Pair<'_, '_>| {
         let comparison = Row::new().with("comparison", pair.comparison);
         let columns = comparison.with_all(pair.numerator.own_columns());
         columns.with_estimate("ratio", Some(pair.ratio.not_negative()))
     };
-    all.into_iter().flatten().map(row).collect()
+    pairs.into_iter().flatten().map(row).collect()
 }
 
 /// The first comparisons to look at: small random I/O at QD1 against sequential; writes against reads, for
@@ -486,10 +497,10 @@ pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answ
     let hardest = matrix.hardest();
     let mut answers = Vec::new();
     let mut add = |pairs: &[Pair<'_, '_>], is_of: &dyn Fn(Cell) -> bool, small, comparison| {
-        let all: Vec<_> = pairs.iter().filter(|pair| is_of(pair.numerator.cell)).collect();
+        let matching: Vec<_> = pairs.iter().filter(|pair| is_of(pair.numerator.cell)).collect();
         let key = |pair: &&&Pair<'_, '_>| (pair.numerator.cell.form.block, pair.numerator.cell.form.depth);
-        let chosen = if small { all.iter().min_by_key(key) } else { all.iter().max_by_key(key) };
-        answers.extend(chosen.map(|pair| compare(pair, &all, comparison, more_passes)));
+        let chosen = if small { matching.iter().min_by_key(key) } else { matching.iter().max_by_key(key) };
+        answers.extend(chosen.map(|pair| compare(pair, &matching, comparison, more_passes)));
     };
     let random = random_over_sequential(matrix);
     for op in matrix.ops() {
@@ -514,7 +525,7 @@ pub(super) fn comparisons(matrix: &Matrix<'_>, more_passes: &Action) -> Vec<Answ
 /// Whether the first of a pair is slower than the second (for data classes: faster) by at least 5%.
 fn compare(
     pair: &Pair<'_, '_>,
-    all: &[&Pair<'_, '_>],
+    pairs: &[&Pair<'_, '_>],
     comparison: Comparison,
     more_passes: &Action,
 ) -> Answer {
@@ -531,7 +542,7 @@ fn compare(
     let mut answer = pair.ratio.not_negative().put(answer, "×");
     let by_ratio = |a: &&&Pair<'_, '_>, b: &&&Pair<'_, '_>| a.ratio.value.total_cmp(&b.ratio.value);
     if let (true, Some(least), Some(most)) =
-        (all.len() > 1, all.iter().min_by(by_ratio), all.iter().max_by(by_ratio))
+        (pairs.len() > 1, pairs.iter().min_by(by_ratio), pairs.iter().max_by(by_ratio))
     {
         let end = |pair: &Pair<'_, '_>| (pair.ratio.value, pair.numerator.cell.form);
         answer = answer.with_evidence(wording::ratio_range(end(least), end(most)));
@@ -546,7 +557,7 @@ impl Drift {
     /// The drift over the cells of an operation: each cell is one sample, so few passes of many cells show it
     /// well.
     fn from_cells(op: Mix, cells: &[&MeasuredCell<'_>]) -> Option<Self> {
-        let witness = |one: &&MeasuredCell<'_>| match one.passes.speeds[..] {
+        let witness = |measured: &&MeasuredCell<'_>| match measured.passes.speeds[..] {
             [first, .., last] if first > 0.0 && last > 0.0 => Some((last / first).ln()),
             _ => None,
         };
@@ -587,7 +598,7 @@ pub(super) fn precision(matrix: &Matrix<'_>) -> Option<Answer> {
     if matrix.cells.is_empty() {
         return None;
     }
-    let open = matrix.cells.iter().filter(|one| one.precision == Some(Precision::More)).count();
+    let open = matrix.cells.iter().filter(|measured| measured.precision == Some(Precision::More)).count();
     let mut means: Vec<MeanPrecision> = matrix.cells.iter().map(mean_precision).collect();
     means.sort_by(|a, b| b.share.total_cmp(&a.share));
     let has_wide = means.iter().any(|mean| !mean.enough);
@@ -626,7 +637,7 @@ fn half_width(measured_cell: &MeasuredCell<'_>) -> f64 {
 
 /// What this drive cannot do, and what the run did not reach of the `wanted` cells.
 pub(super) fn complete(matrix: &Matrix<'_>, wanted: usize, skips: &[String]) -> Option<Answer> {
-    let done = matrix.cells.iter().filter(|one| one.passes.segments.len() >= matrix.passes).count();
+    let done = matrix.cells.iter().filter(|measured| measured.passes.segments.len() >= matrix.passes).count();
     if skips.is_empty() && done == wanted {
         return None;
     }

@@ -48,29 +48,29 @@ impl<'a> Matrix<'a> {
         });
         let mut cells: Vec<MeasuredCell<'a>> = cells.collect();
         for of_stage in cells.chunk_by_mut(|a, b| a.shares_stage(b)) {
-            let speeds: Vec<&[f64]> = of_stage.iter().map(|one| &one.passes.speeds[..]).collect();
+            let speeds: Vec<&[f64]> = of_stage.iter().map(|measured| &measured.passes.speeds[..]).collect();
             let without_round_effect = without_rounds(&speeds);
             of_stage
                 .iter_mut()
                 .zip(without_round_effect)
-                .for_each(|(one, without_round_effect)| one.without_round_effect = without_round_effect);
+                .for_each(|(cell, without_round_effect)| cell.without_round_effect = without_round_effect);
         }
         Self { cells, goal, passes: options.passes as usize }
     }
 
     /// The operations, in the order of the matrix.
     pub(super) fn ops(&self) -> Vec<Mix> {
-        distinct(self.cells.iter().map(|one| one.cell.op))
+        distinct(self.cells.iter().map(|measured| measured.cell.op))
     }
 
     /// The patterns, in the order of the matrix.
     pub(super) fn patterns(&self) -> Vec<Pattern> {
-        distinct(self.cells.iter().map(|one| one.cell.form.pattern))
+        distinct(self.cells.iter().map(|measured| measured.cell.form.pattern))
     }
 
     /// The classes of data, in the order of the matrix.
     pub(super) fn data(&self) -> Vec<DataClass> {
-        distinct(self.cells.iter().map(|one| one.cell.data))
+        distinct(self.cells.iter().map(|measured| measured.cell.data))
     }
 
     /// The least compressible class of data, which all answers are about that do not compare classes.
@@ -84,19 +84,20 @@ impl<'a> Matrix<'a> {
     /// The cells of one operation with the least compressible data.
     pub(super) fn of_op(&self, op: Mix) -> Vec<&MeasuredCell<'a>> {
         let data = self.hardest();
-        self.cells.iter().filter(|one| one.cell.op == op && one.cell.data == data).collect()
+        self.cells.iter().filter(|measured| measured.cell.op == op && measured.cell.data == data).collect()
     }
 
     /// The cells that differ only in block and depth, in the order of the matrix.
     pub(super) fn groups(&self) -> Vec<Vec<&MeasuredCell<'a>>> {
-        let key = |one: &MeasuredCell<'_>| (one.cell.data, one.cell.op, one.cell.form.pattern);
+        let key =
+            |measured: &MeasuredCell<'_>| (measured.cell.data, measured.cell.op, measured.cell.form.pattern);
         let groups = self.cells.chunk_by(|a, b| key(a) == key(b));
         groups.map(|group| group.iter().collect()).collect()
     }
 
     /// The cell with this form, operation and data.
     pub(super) fn find(&self, cell: Cell) -> Option<&MeasuredCell<'a>> {
-        self.cells.iter().find(|one| one.cell == cell)
+        self.cells.iter().find(|measured| measured.cell == cell)
     }
 
     pub(super) fn passes(&self) -> Vec<Row> {
@@ -105,8 +106,8 @@ impl<'a> Matrix<'a> {
 
     /// Reads and writes of mixed cells, separately.
     pub(super) fn mixes(&self) -> Vec<Row> {
-        let mixed = self.cells.iter().filter(|one| matches!(one.cell.op, Mix::Reads(_)));
-        mixed.flat_map(|one| [Op::Read, Op::Write].map(|part| one.mix_row(part))).collect()
+        let mixed = self.cells.iter().filter(|measured| matches!(measured.cell.op, Mix::Reads(_)));
+        mixed.flat_map(|measured| [Op::Read, Op::Write].map(|part| measured.mix_row(part))).collect()
     }
 }
 
@@ -134,14 +135,16 @@ impl<'a> MeasuredCell<'a> {
 
     /// This speed over that of another cell; `None` if either moved nothing.
     pub(super) fn ratio_to(&self, other: &Self, confidence: f64) -> Option<Estimate> {
-        let (of, to) = (self.speed(), other.speed());
+        let (speed, other_speed) = (self.speed(), other.speed());
         let (passes, to_passes) = if self.shares_stage(other) {
             (&self.without_round_effect, &other.without_round_effect)
         } else {
             (&self.passes.speeds, &other.passes.speeds)
         };
-        (of > 0.0 && to > 0.0)
-            .then(|| Estimate { value: of / to, interval: ratio_interval(passes, to_passes, confidence) })
+        (speed > 0.0 && other_speed > 0.0).then(|| Estimate {
+            value: speed / other_speed,
+            interval: ratio_interval(passes, to_passes, confidence),
+        })
     }
 
     /// Mean queue: the sum of all latencies over the elapsed time (Little, "A proof for the queuing formula:
@@ -302,24 +305,25 @@ fn depths(group: &Group<'_, '_>) -> Vec<u32> {
 
 /// Each of the values once, the smallest first.
 fn sorted(group: &Group<'_, '_>, value: fn(Form) -> u32) -> Vec<u32> {
-    group.iter().map(|one| value(one.cell.form)).collect::<BTreeSet<u32>>().into_iter().collect()
+    group.iter().map(|measured| value(measured.cell.form)).collect::<BTreeSet<u32>>().into_iter().collect()
 }
 
 /// The cells of one depth, smallest block first.
 fn of_depth<'b, 'a>(group: &Group<'b, 'a>, depth: u32) -> Group<'b, 'a> {
-    let mut line: Group<'b, 'a> = group.iter().filter(|one| one.cell.form.depth == depth).copied().collect();
-    line.sort_by_key(|one| one.cell.form.block);
+    let mut line: Group<'b, 'a> =
+        group.iter().filter(|measured| measured.cell.form.depth == depth).copied().collect();
+    line.sort_by_key(|measured| measured.cell.form.block);
     line
 }
 
 fn speed_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
-    let block = |one: &MeasuredCell<'_>| f64::from(one.cell.form.block);
+    let block = |measured: &MeasuredCell<'_>| f64::from(measured.cell.form.block);
     let line = |depth: u32| {
         let cells = of_depth(group, depth);
-        let points = cells.iter().map(|one| [block(one), one.speed()]).collect();
-        let ends = |one: &&MeasuredCell<'_>| {
-            let rate = one.rate.not_negative();
-            Some([block(one), rate.low()?, rate.high()?])
+        let points = cells.iter().map(|measured| [block(measured), measured.speed()]).collect();
+        let ends = |measured: &&MeasuredCell<'_>| {
+            let rate = measured.rate.not_negative();
+            Some([block(measured), rate.low()?, rate.high()?])
         };
         Line::new(wording::depth_legend(depth), points).band(cells.iter().filter_map(ends).collect())
     };
@@ -329,7 +333,8 @@ fn speed_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
 fn iops_over_block(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     let line = |depth: u32| {
         let cells = of_depth(group, depth);
-        let points = cells.iter().map(|one| [f64::from(one.cell.form.block), one.iops()]).collect();
+        let points =
+            cells.iter().map(|measured| [f64::from(measured.cell.form.block), measured.iops()]).collect();
         Line::new(wording::depth_legend(depth), points)
     };
     let y = Axis::new("IOPS", "1/s").logarithmic();
@@ -355,10 +360,11 @@ fn heat(group: &Group<'_, '_>, what: &str) -> Option<Series> {
     if blocks.len() < 2 || depths.len() < 2 {
         return None;
     }
-    let place = |block: u32| blocks.iter().position(|one| *one == block).expect("it is one of them") as f64;
+    let place = |block: u32| blocks.iter().position(|size| *size == block).expect("it is one of them") as f64;
     let row = |depth: u32| {
         let cells = of_depth(group, depth);
-        let points = cells.iter().map(|one| [place(one.cell.form.block), one.speed()]).collect();
+        let points =
+            cells.iter().map(|measured| [place(measured.cell.form.block), measured.speed()]).collect();
         Line::new(depth.to_string(), points)
     };
     let names: Vec<String> = blocks.iter().map(|block| amount(u64::from(*block))).collect();

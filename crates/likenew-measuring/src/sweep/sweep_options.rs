@@ -265,17 +265,17 @@ impl Preset {
 
     /// Its settings.
     pub fn options(self) -> SweepOptions {
-        let usual = SweepOptions::default();
+        let defaults = SweepOptions::default();
         let (reads, writes) = (Mix::Only(Op::Read), Mix::Only(Op::Write));
         match self {
-            Self::Default => usual,
+            Self::Default => defaults,
             Self::Quick => SweepOptions {
                 blocks: vec![Block(4 << 10), Block(64 << 10), Block(1 << 20)],
                 depths: vec![1, 32],
                 time: Nanos::from_millis(200),
                 bytes: 64 << 20,
                 passes: 3,
-                ..usual
+                ..defaults
             },
             Self::Atto => SweepOptions {
                 patterns: vec![Pattern::Sequential],
@@ -287,20 +287,20 @@ impl Preset {
                 bytes: 256 << 20,
                 passes: 3,
                 order: Order::Listed,
-                ..usual
+                ..defaults
             },
             Self::Iometer => SweepOptions {
                 ops: vec![reads, Mix::Reads(75), Mix::Reads(50), Mix::Reads(25), writes],
                 blocks: vec![Block(512), Block(4 << 10), Block(16 << 10), Block(32 << 10)],
                 depths: vec![1, 8, 64],
-                ..usual
+                ..defaults
             },
             Self::Full => SweepOptions {
                 ops: vec![reads, Mix::Reads(70), writes],
                 blocks: powers_of_two(9..=24),
                 depths: (0..=8).map(|power| 1 << power).collect(),
                 passes: 3,
-                ..usual
+                ..defaults
             },
         }
     }

@@ -265,7 +265,7 @@ pub(super) struct DepthSpeed {
 pub(super) fn depth_helps(form: Form, op: Mix, shallow: DepthSpeed, enough: DepthSpeed) -> Answer {
     let (from, to) = (Iops(shallow.iops), Iops(enough.iops));
     // The maps beside it show MB/s.
-    let [slow, fast] = [shallow, enough].map(|of| Rate(of.iops * form.block as f64));
+    let [slow, fast] = [shallow, enough].map(|speed| Rate(speed.iops * form.block as f64));
     let factor = Factor(enough.ratio.unwrap_or(enough.iops / shallow.iops));
     let depth = enough.depth;
     let answer = format!(
@@ -490,9 +490,9 @@ pub(super) fn longer_passes(again: &Rerun) -> Action {
     again.action("longer_passes", "Measure longer passes, which vary less")
 }
 
-pub(super) fn run_ended_early(open: usize, of: usize) -> Answer {
+pub(super) fn run_ended_early(open: usize, cells: usize) -> Answer {
     let answer =
-        format!("the run ended before {open} of {} had enough passes", count(of as u64, "combination"));
+        format!("the run ended before {open} of {} had enough passes", count(cells as u64, "combination"));
     Answer::unknown("precision", "Precision", answer)
 }
 

@@ -11,7 +11,7 @@ use crate::store::Pages;
 
 /// Sends one option to a server and returns its answers.
 #[track_caller]
-fn asked(rig: &mut Rig, client: &Client, option: u32, data: &[u8]) -> Vec<OptionReply> {
+fn replies_to(rig: &mut Rig, client: &Client, option: u32, data: &[u8]) -> Vec<OptionReply> {
     client.send(&shapes::option(option, data));
     rig.poll();
     let replies = OptionReply::all(&client.received());
@@ -39,7 +39,7 @@ fn go_tells_size_flags_and_blocks_and_what_else_was_asked_for() {
     let mut rig = Rig::new();
     let client = haggling(&mut rig);
     for option in [option::INFO, option::GO] {
-        let replies = asked(&mut rig, &client, option, &shapes::info("twin", &[1, 2, 77]));
+        let replies = replies_to(&mut rig, &client, option, &shapes::info("twin", &[1, 2, 77]));
         assert_eq!(kinds(&replies), [rep::INFO, rep::INFO, rep::INFO, rep::INFO, rep::ACK]);
         // HAS_FLAGS, FLUSH, FUA, TRIM, WRITE_ZEROES, MULTI_CONN, CACHE, FAST_ZERO; no DF without structured replies.
         let flags: u16 = 1 | 4 | 8 | 32 | 64 | 256 | 1024 | 2048;
@@ -58,7 +58,7 @@ fn flags_say_what_the_drive_is() {
     assert_eq!(export.flags(true), 1 | 2 | 4 | 16 | 128 | 256 | 1024);
     let mut rig = Rig::of(drive(1), export, Some(Box::new(Pages::new(0))));
     let client = haggling(&mut rig);
-    let replies = asked(&mut rig, &client, option::INFO, &shapes::info("", &[]));
+    let replies = replies_to(&mut rig, &client, option::INFO, &shapes::info("", &[]));
     assert_eq!(replies[1].data, [0, 3, 0, 0, 16, 0, 0, 0, 16, 0, 2, 0, 0, 0]);
 }
 
@@ -87,32 +87,37 @@ fn the_old_way_to_choose_is_answered_with_or_without_zeroes() {
 fn lists_and_contexts_name_what_there_is() {
     let mut rig = Rig::new();
     let client = haggling(&mut rig);
-    let replies = asked(&mut rig, &client, option::LIST, &[]);
+    let replies = replies_to(&mut rig, &client, option::LIST, &[]);
     assert_eq!(
         (kinds(&replies), &replies[0].data[..]),
         (vec![rep::SERVER, rep::ACK], &b"\0\0\0\x04twin"[..])
     );
-    let all = shapes::contexts("twin", &[]);
-    assert_eq!(kinds(&asked(&mut rig, &client, option::LIST_META_CONTEXT, &all)), [rep::ERR_INVALID]);
-    assert_eq!(kinds(&asked(&mut rig, &client, option::STRUCTURED_REPLY, &[])), [rep::ACK]);
+    let contexts = shapes::contexts("twin", &[]);
+    assert_eq!(
+        kinds(&replies_to(&mut rig, &client, option::LIST_META_CONTEXT, &contexts)),
+        [rep::ERR_INVALID]
+    );
+    assert_eq!(kinds(&replies_to(&mut rig, &client, option::STRUCTURED_REPLY, &[])), [rep::ACK]);
     for (queries, is_there) in [
         (&[][..], true),
         (&["base:"], true),
         (&["qemu:", "base:allocation"], true),
         (&["qemu:dirty-bitmap:x"], false),
     ] {
-        let replies = asked(&mut rig, &client, option::LIST_META_CONTEXT, &shapes::contexts("", queries));
+        let replies =
+            replies_to(&mut rig, &client, option::LIST_META_CONTEXT, &shapes::contexts("", queries));
         let expected = if is_there { vec![rep::META_CONTEXT, rep::ACK] } else { vec![rep::ACK] };
         assert_eq!(kinds(&replies), expected, "{queries:?}");
     }
     // A set takes whole names alone.
-    let replies = asked(&mut rig, &client, option::SET_META_CONTEXT, &shapes::contexts("twin", &["base:"]));
+    let replies =
+        replies_to(&mut rig, &client, option::SET_META_CONTEXT, &shapes::contexts("twin", &["base:"]));
     assert_eq!(kinds(&replies), [rep::ACK]);
     let named = shapes::contexts("twin", &["base:allocation"]);
-    let replies = asked(&mut rig, &client, option::SET_META_CONTEXT, &named);
+    let replies = replies_to(&mut rig, &client, option::SET_META_CONTEXT, &named);
     assert_eq!(replies[0].data, b"\0\0\0\x01base:allocation");
     let unknown = shapes::contexts("another", &["base:allocation"]);
-    assert_eq!(kinds(&asked(&mut rig, &client, option::SET_META_CONTEXT, &unknown)), [rep::ERR_UNKNOWN]);
+    assert_eq!(kinds(&replies_to(&mut rig, &client, option::SET_META_CONTEXT, &unknown)), [rep::ERR_UNKNOWN]);
 }
 
 #[test]
@@ -134,11 +139,11 @@ fn what_is_not_there_or_makes_no_sense_is_refused_and_the_haggling_goes_on() {
         (option::GO, &shapes::info("another", &[]), rep::ERR_UNKNOWN),
         (option::GO, &long, rep::ERR_TOO_BIG),
     ] {
-        let replies = asked(&mut rig, &client, option, data);
+        let replies = replies_to(&mut rig, &client, option, data);
         assert_eq!(kinds(&replies), [kind], "option {option}");
         assert!(std::str::from_utf8(&replies[0].data).is_ok_and(|text| !text.is_empty()));
     }
-    let replies = asked(&mut rig, &client, option::ABORT, &[]);
+    let replies = replies_to(&mut rig, &client, option::ABORT, &[]);
     assert_eq!(kinds(&replies), [rep::ACK]);
     assert!(client.was_left());
 }

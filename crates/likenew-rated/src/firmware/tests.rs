@@ -64,7 +64,7 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
 
 #[test]
 fn each_fault_is_found_by_what_drives_report_and_not_where_it_is_fixed() {
-    let mut found = Vec::new();
+    let mut with_example = Vec::new();
     for (model, version, product) in EXAMPLES {
         let faults = firmware_faults(model, Some(version));
         let fault = faults.iter().find(|fault| fault.product == *product);
@@ -72,24 +72,28 @@ fn each_fault_is_found_by_what_drives_report_and_not_where_it_is_fixed() {
         if let Some(fixed) = &fault.fixed {
             assert!(!firmware_faults(model, Some(fixed)).contains(fault), "{model} {fixed}");
         }
-        found.push(*fault);
+        with_example.push(*fault);
     }
     for fault in &book().faults {
-        assert!(found.contains(&fault), "no example of {fault:#?}");
+        assert!(with_example.contains(&fault), "no example of {fault:#?}");
     }
 }
 
 #[test]
 fn nothing_is_said_of_what_is_not_known() {
-    let of = |model: &str, version: Option<&str>| firmware_faults(model, version).len();
-    assert_eq!(of("Samsung SSD 980 PRO 2TB", Some("3B2QGXA7")), 1);
-    assert_eq!(of("samsung_ssd_980_pro_2tb", Some(" 3b2qgxa7 ")), 1, "as other systems write it");
-    assert_eq!(of("Samsung SSD 980 PRO 2TB", None), 0);
-    assert_eq!(of("Samsung SSD 980 PRO 2TB", Some("")), 0);
-    assert_eq!(of("Samsung SSD 980 PRO 2TB", Some("GXA7")), 0, "as /sys shows a part of an ATA drive's");
-    assert_eq!(of("Samsung SSD 980 1TB", Some("3B2QGXA7")), 0, "another model");
-    assert_eq!(of("Samsung SSD 860 EVO 1TB", Some(" ")), 0, "also where every version has it");
-    assert_eq!(of("", Some("3B2QGXA7")), 0);
+    let fault_count = |model: &str, version: Option<&str>| firmware_faults(model, version).len();
+    assert_eq!(fault_count("Samsung SSD 980 PRO 2TB", Some("3B2QGXA7")), 1);
+    assert_eq!(fault_count("samsung_ssd_980_pro_2tb", Some(" 3b2qgxa7 ")), 1, "as other systems write it");
+    assert_eq!(fault_count("Samsung SSD 980 PRO 2TB", None), 0);
+    assert_eq!(fault_count("Samsung SSD 980 PRO 2TB", Some("")), 0);
+    assert_eq!(
+        fault_count("Samsung SSD 980 PRO 2TB", Some("GXA7")),
+        0,
+        "as /sys shows a part of an ATA drive's"
+    );
+    assert_eq!(fault_count("Samsung SSD 980 1TB", Some("3B2QGXA7")), 0, "another model");
+    assert_eq!(fault_count("Samsung SSD 860 EVO 1TB", Some(" ")), 0, "also where every version has it");
+    assert_eq!(fault_count("", Some("3B2QGXA7")), 0);
 }
 
 #[test]
@@ -127,8 +131,8 @@ fn a_pattern_means_only_drives_of_its_maker_and_no_model_has_a_version_twice() {
         for model in counted.reported() {
             let plain = plain(&model);
             let is_it = |line: &&Line| line.models.iter().any(|pattern| pattern.matches(&plain));
-            let found: Vec<&Line> = lines().iter().filter(is_it).collect();
-            for line in &found {
+            let matching: Vec<&Line> = lines().iter().filter(is_it).collect();
+            for line in &matching {
                 let makers = match line.fault.product.split(' ').next() {
                     Some("WD") => vec!["WDC", "SanDisk"],
                     maker => maker.into_iter().collect(),
@@ -136,7 +140,7 @@ fn a_pattern_means_only_drives_of_its_maker_and_no_model_has_a_version_twice() {
                 assert!(makers.contains(&counted.maker), "{} {model}: {:#?}", counted.maker, line.fault);
                 known += 1;
             }
-            for version in versions.iter().filter(|_| found.len() > 1) {
+            for version in versions.iter().filter(|_| matching.len() > 1) {
                 let faults = firmware_faults(&model, Some(version));
                 let avoided = faults.iter().filter(|fault| fault.linux_avoids).count();
                 assert!(avoided <= 1 && faults.len() - avoided <= 1, "{model} {version}: {faults:#?}");
@@ -152,26 +156,26 @@ fn file(lines: &str) -> String {
 }
 
 /// A line with more keys, and its happening where it is none of them.
-fn line(product: &str, models: &str, firmware: &str, rest: &str) -> String {
-    let happens = if rest.contains("happens") { "" } else { ", happens = \"it stops\"" };
-    let source = if rest.contains("source") { "" } else { ", source = \"https://example.org\"" };
+fn line(product: &str, models: &str, firmware: &str, more: &str) -> String {
+    let happens = if more.contains("happens") { "" } else { ", happens = \"it stops\"" };
+    let source = if more.contains("source") { "" } else { ", source = \"https://example.org\"" };
     format!(
-        "{{ product = {product:?}, models = {models:?}, firmware = {firmware:?}{happens}{source}{rest} }},"
+        "{{ product = {product:?}, models = {models:?}, firmware = {firmware:?}{happens}{source}{more} }},"
     )
 }
 
 #[test]
 fn a_wrong_line_is_refused_by_file_and_line() {
-    let one = |rest: &str| file(&line("Some", "ABCD 500", "1.0", rest));
-    let two = |first: String, second: String| file(&format!("{first}\n{second}"));
+    let file_of_one = |more: &str| file(&line("Some", "ABCD 500", "1.0", more));
+    let file_of_two = |first: String, second: String| file(&format!("{first}\n{second}"));
     let cases = [
-        (one(", source = \"a friend\""), "some.toml:2: Some: no source"),
-        (one(", fixed = \"1.0\""), "some.toml:2: Some: \"1.0\" is also the version that fixes it"),
-        (one(", happens = \"it stops.\""), "some.toml:2: Some: \"it stops.\" is no clause"),
-        (one(", happens = \"It stops\""), "some.toml:2: Some: \"It stops\" is no clause"),
-        (one(", hours = 32768"), "some.toml:2: Some: \"it stops\" does not say 32,768 hours"),
-        (one(", data_at_risk = true, linux_avoids = true"), "some.toml:2: Some: what Linux avoids"),
-        (one(", bricks = true"), "some.toml:2: unknown field `bricks`"),
+        (file_of_one(", source = \"a friend\""), "some.toml:2: Some: no source"),
+        (file_of_one(", fixed = \"1.0\""), "some.toml:2: Some: \"1.0\" is also the version that fixes it"),
+        (file_of_one(", happens = \"it stops.\""), "some.toml:2: Some: \"it stops.\" is no clause"),
+        (file_of_one(", happens = \"It stops\""), "some.toml:2: Some: \"It stops\" is no clause"),
+        (file_of_one(", hours = 32768"), "some.toml:2: Some: \"it stops\" does not say 32,768 hours"),
+        (file_of_one(", data_at_risk = true, linux_avoids = true"), "some.toml:2: Some: what Linux avoids"),
+        (file_of_one(", bricks = true"), "some.toml:2: unknown field `bricks`"),
         (file(&line("Some", "ABCD*", "*", ", fixed = \"2\"")), "some.toml:2: Some: \"*\" is also"),
         (file(&line("Some", "*500", "1.0", "")), "some.toml:2: Some: \"*500\" has too few letters"),
         (file(&line("Some", "ABCD 500", "1.0,", "")), "some.toml:2: Some: an empty version"),
@@ -184,20 +188,20 @@ fn a_wrong_line_is_refused_by_file_and_line() {
             "some.toml:1: Some is not written on one line as the others are",
         ),
         (
-            two(line("Some", "ABCD 500", "1.0", ""), line("Other", "EFGH 500", "1.0", "")),
+            file_of_two(line("Some", "ABCD 500", "1.0", ""), line("Other", "EFGH 500", "1.0", "")),
             "some.toml:3: \"Other\" comes before \"Some\"",
         ),
         (
-            two(line("Other", "ABCD *", "1.?", ""), line("Some", "ABCD 500", "1.0", "")),
+            file_of_two(line("Other", "ABCD *", "1.?", ""), line("Some", "ABCD 500", "1.0", "")),
             "some.toml:3: Some is also Other of catalog/rated/some.toml:2",
         ),
         (
-            two(line("Other", "ABCD *", "1.0", ""), line("Some", "ABCD 500", "1.?", "")),
+            file_of_two(line("Other", "ABCD *", "1.0", ""), line("Some", "ABCD 500", "1.?", "")),
             "some.toml:3: Some is also Other of catalog/rated/some.toml:2",
         ),
     ];
     for (text, expected) in cases {
-        let found = faulty(&text);
-        assert!(found.iter().any(|line| line.contains(expected)), "{text}\n{found:#?}\n{expected}");
+        let problems = faulty(&text);
+        assert!(problems.iter().any(|line| line.contains(expected)), "{text}\n{problems:#?}\n{expected}");
     }
 }

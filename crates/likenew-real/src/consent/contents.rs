@@ -148,12 +148,12 @@ struct DiskCopy {
 
 impl Read for DiskCopy {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let found = self.pieces.iter().find_map(|(start, bytes)| {
+        let unread = self.pieces.iter().find_map(|(start, bytes)| {
             let skipped = usize::try_from(self.at.checked_sub(*start)?).ok()?;
             bytes.get(skipped..).filter(|rest| !rest.is_empty())
         });
-        let moved = found.map_or(0, |rest| rest.len().min(into.len()));
-        into[..moved].copy_from_slice(&found.unwrap_or_default()[..moved]);
+        let moved = unread.map_or(0, |rest| rest.len().min(into.len()));
+        into[..moved].copy_from_slice(&unread.unwrap_or_default()[..moved]);
         self.at += moved as u64;
         Ok(moved)
     }
@@ -267,10 +267,10 @@ const ALIASES: &[(&str, &[&str])] = &[
     ("ceph_bluestore", &["bluestore"]),
 ];
 
-/// Whether a user who typed this name means what is found under that one.
-pub(crate) fn is_called(found: &str, typed: &str) -> bool {
-    let aliases = ALIASES.iter().filter(|(name, _)| *name == found).flat_map(|(_, aliases)| *aliases);
-    std::iter::once(&found).chain(aliases).any(|name| name.eq_ignore_ascii_case(typed.trim()))
+/// Whether `typed` is a name that users have for this signature.
+pub(crate) fn is_called(signature: &str, typed: &str) -> bool {
+    let aliases = ALIASES.iter().filter(|(name, _)| *name == signature).flat_map(|(_, aliases)| *aliases);
+    std::iter::once(&signature).chain(aliases).any(|name| name.eq_ignore_ascii_case(typed.trim()))
 }
 
 /// The number at the start of a ZFS uberblock (OpenZFS, uberblock_impl.h), in either byte order.
@@ -292,7 +292,7 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
     const HEAD: usize = 256 << 10;
     const TAIL: usize = 256 << 10;
     let head = read_at(&drive, start, HEAD.min(usize::try_from(bytes).unwrap_or(HEAD)))?;
-    let mut found: Vec<&'static str> = MARKS
+    let mut marks: Vec<&'static str> = MARKS
         .iter()
         .filter(|(_, offset, bytes)| {
             let at = usize::try_from(*offset).expect("marks lie in the first 256 KiB");
@@ -308,26 +308,26 @@ pub(crate) fn signatures(drive: impl AsFd, start: u64, bytes: u64) -> rustix::io
         at.is_some_and(|at| tail.get(at..at + mark.len()) == Some(mark))
     };
     if ends_with(512, b"EFI PART") || ends_with(4096, b"EFI PART") {
-        found.push("gpt");
+        marks.push("gpt");
     }
     // RAID of mainboards and of controllers: the last sector but one, and the last (Intel's IMSM; SNIA DDF 2.0, §4.1).
     if [1024, 8192].into_iter().any(|before_end| ends_with(before_end, IMSM)) {
-        found.push("isw_raid_member");
+        marks.push("isw_raid_member");
     }
     if ends_with(512, DDF) {
-        found.push("ddf_raid_member");
+        marks.push("ddf_raid_member");
     }
     // Version 0.90 is 64 KiB before the last multiple of 64 KiB, version 1.0 about 8 KiB before the end.
     let oldest = (bytes & !0xFFFF).saturating_sub(0x1_0000);
     let version_1_0 = (bytes / 512).saturating_sub(16) / 8 * 8 * 512;
     if bytes > 0x2_0000 && [oldest, version_1_0].iter().any(|at| ends_with(bytes - at, &RAID)) {
-        found.push("linux_raid_member");
+        marks.push("linux_raid_member");
     }
     if [&head, &tail].iter().any(|part| has_uberblock(part)) {
-        found.push("zfs_member");
+        marks.push("zfs_member");
     }
-    let mut names = Vec::with_capacity(found.len());
-    for name in found {
+    let mut names = Vec::with_capacity(marks.len());
+    for name in marks {
         if !names.contains(&name) {
             names.push(name);
         }
@@ -446,7 +446,7 @@ mod tests {
 
     #[test]
     fn what_is_found_answers_to_the_names_that_people_type() {
-        for (found, typed) in [
+        for (signature, typed) in [
             ("ext", "ext ext2 ext3 ext4 EXT4"),
             ("vfat", "vfat fat FAT32 fat16"),
             ("crypto_LUKS", "crypto_luks luks LUKS2"),
@@ -458,22 +458,22 @@ mod tests {
             ("xfs", "xfs XFS"),
         ] {
             for typed in typed.split(' ') {
-                assert!(is_called(found, typed), "{typed} for {found}");
+                assert!(is_called(signature, typed), "{typed} for {signature}");
             }
         }
-        for (found, typed) in
+        for (signature, typed) in
             [("ext", "exfat"), ("vfat", "exfat"), ("xfs", "ext4"), ("dos", "vfat"), ("gpt", "")]
         {
-            assert!(!is_called(found, typed), "{typed} for {found}");
+            assert!(!is_called(signature, typed), "{typed} for {signature}");
         }
     }
 
     #[test]
     fn no_name_stands_for_two_kinds() {
-        let found: Vec<&str> = MARKS.iter().map(|(name, ..)| *name).collect();
+        let names: Vec<&str> = MARKS.iter().map(|(name, ..)| *name).collect();
         for (name, aliases) in ALIASES {
             for alias in *aliases {
-                let others = found.iter().filter(|other| *other != name && is_called(other, alias));
+                let others = names.iter().filter(|other| *other != name && is_called(other, alias));
                 assert_eq!(others.count(), 0, "{alias}");
             }
         }

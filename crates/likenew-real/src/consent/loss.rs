@@ -57,7 +57,7 @@ impl Loss {
         let device = (kind == FileType::BlockDevice).then(|| unused_device(&resolved, number)).transpose()?;
         let fd = open_for_reading(&resolved)?;
         match (device, Identity::from_fd(&fd)?) {
-            (Some(device), Identity::Device { number: found, .. }) if found == number => {
+            (Some(device), Identity::Device { number: opened, .. }) if opened == number => {
                 Self::of_device(resolved, &device, fd)
             }
             (None, Identity::File { .. }) => Self::of_file(resolved, fd),
@@ -144,8 +144,8 @@ fn text(kind: FileType) -> &'static str {
     }
 }
 
-/// What is on it, on these parts of it, and on the partitions of its table, whether or not the kernel has read that. What has no mark
-/// that is known here has the name that blkid has for it, where that is installed.
+/// What is on the drive, on these parts of it, and on the partitions of its table, even where the kernel has not read that. What
+/// carries no known mark has the name that blkid gives it, where that is installed.
 fn carries(
     fd: &OwnedFd,
     bytes: u64,
@@ -154,21 +154,21 @@ fn carries(
 ) -> Result<Vec<String>, TargetError> {
     parts.insert(0, 0..bytes);
     parts.extend(partitions(fd, bytes));
-    let mut all: Vec<String> = Vec::new();
+    let mut carried: Vec<String> = Vec::new();
     for range in parts.into_iter().filter(|range| !range.is_empty()) {
-        let found = signatures(fd, range.start, range.end - range.start);
-        let found = found.map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
-        let mut names: Vec<String> = found.into_iter().map(str::to_owned).collect();
+        let marks = signatures(fd, range.start, range.end - range.start);
+        let marks = marks.map_err(|errno| refusal(path, &wording::contents_unknown(errno)))?;
+        let mut names: Vec<String> = marks.into_iter().map(str::to_owned).collect();
         if names.is_empty() {
             names.extend(name_by_blkid(path, &range));
         }
         for name in names {
-            if !all.contains(&name) {
-                all.push(name);
+            if !carried.contains(&name) {
+                carried.push(name);
             }
         }
     }
-    Ok(all)
+    Ok(carried)
 }
 
 /// The partitions of its table, as far as one can be read. Of a GUID table either copy will do: on a drive that it was copied to from
@@ -298,19 +298,19 @@ pub(super) fn objection(path: &Path, fd: impl AsFd) -> Option<String> {
     if path.parent().is_some_and(is_scratch) {
         return Some(wording::scratch_file(DIRECTORY));
     }
-    let found = match statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
-        Ok(found) => found,
+    let stat = match statx(&fd, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS) {
+        Ok(stat) => stat,
         Err(reason) => return Some(unknown(reason.into())),
     };
-    if found.stx_nlink > 1 {
+    if stat.stx_nlink > 1 {
         return Some(wording::HARD_LINKS.to_owned());
     }
-    if found.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
+    if stat.stx_attributes.intersects(StatxAttributes::IMMUTABLE | StatxAttributes::APPEND) {
         return Some(wording::IMMUTABLE.to_owned());
     }
-    if found.stx_size == 0 {
+    if stat.stx_size == 0 {
         return Some(wording::EMPTY.to_owned());
     }
-    let device = rustix::fs::makedev(found.stx_dev_major, found.stx_dev_minor);
-    use_of(&Target::file(path, device, found.stx_ino, found.stx_size))
+    let device = rustix::fs::makedev(stat.stx_dev_major, stat.stx_dev_minor);
+    use_of(&Target::file(path, device, stat.stx_ino, stat.stx_size))
 }

@@ -107,16 +107,18 @@ impl UnusedSpace {
         }
         let bytes = capacity(&fd, &path)?;
         reread_kernel_state(&fd);
-        let found = signatures(&fd, 0, bytes).map_err(|errno| not_possible(action::READ, &path, errno))?;
-        let table = match &found[..] {
+        let marks = signatures(&fd, 0, bytes).map_err(|errno| not_possible(action::READ, &path, errno))?;
+        let table = match &marks[..] {
             ["dos"] => "dos",
-            all if all.contains(&"gpt") && all.iter().all(|name| ["gpt", "dos"].contains(name)) => "gpt",
+            names if names.contains(&"gpt") && names.iter().all(|name| ["gpt", "dos"].contains(name)) => {
+                "gpt"
+            }
             [] => {
                 return Err(refuse(wording::NO_TABLE));
             }
-            all => {
-                let all = all.join(" and ");
-                return Err(refuse(&wording::uses_unpartitioned_space(&all)));
+            names => {
+                let names = names.join(" and ");
+                return Err(refuse(&wording::uses_unpartitioned_space(&names)));
             }
         };
         let block =
@@ -288,7 +290,7 @@ mod tests {
         let end = 10 * MIB + 5;
         assert_eq!(holes(&[512..2 * MIB + 512, 3 * MIB + 512..9 * MIB + 1], end), [], "no whole grain");
         let first = [512..2 * MIB + 512, 3 * MIB..3 * MIB + 1];
-        let found = holes(&first, end);
-        assert_eq!((found.len(), found[0].start, found[0].end), (1, 4 * MIB, 10 * MIB));
+        let ranges = holes(&first, end);
+        assert_eq!((ranges.len(), ranges[0].start, ranges[0].end), (1, 4 * MIB, 10 * MIB));
     }
 }

@@ -74,8 +74,8 @@ pub fn discard(consent: &Consent, watch: impl FnMut(u64, u64) -> bool) -> Result
     let block = u64::from(
         ioctl_blksszget(device).map_err(|_| TargetError::Unsuitable(wording::not_a_block_device(&path)))?,
     );
-    let all = 0..bytes - bytes % block;
-    in_steps(device, &path.to_string(), &all, STEP, watch)
+    let range = 0..bytes - bytes % block;
+    in_steps(device, &path.to_string(), &range, STEP, watch)
 }
 
 /// Discards the space outside of all partitions that a consent is for. Before each step everything that the
@@ -88,7 +88,7 @@ pub fn discard_unused(
     mut watch: impl FnMut(u64, u64) -> bool,
 ) -> Result<DiscardReport, TargetError> {
     let path = consent.space().path.display().to_string();
-    let all = consent.space().bytes();
+    let total = consent.space().bytes();
     let mut came = DiscardReport { bytes_counted: Some(0), ..DiscardReport::default() };
     for range in &consent.space().ranges {
         let mut start = range.start;
@@ -96,19 +96,19 @@ pub fn discard_unused(
             let end = range.end.min((start / STEP + 1) * STEP);
             consent.check()?;
             came.add(in_steps(consent.descriptor(), &path, &(start..end), STEP, |_, _| true)?);
-            if came.bytes_asked < all
-                && (came.refusals.len() >= REFUSALS_MAX || !watch(came.bytes_asked, all))
+            if came.bytes_asked < total
+                && (came.refusals.len() >= REFUSALS_MAX || !watch(came.bytes_asked, total))
             {
                 came.is_stopped = true;
             }
             if came.is_stopped {
-                came.bytes_asked = all;
+                came.bytes_asked = total;
                 return Ok(came);
             }
             start = end;
         }
     }
-    watch(all, all);
+    watch(total, total);
     Ok(came)
 }
 

@@ -122,21 +122,21 @@ impl FormatPlan {
         if controller.formats_all_namespaces() && !others.is_empty() {
             return Err(wording::other_namespaces(&others));
         }
-        let found = Namespace::parse(identify).filter(|found| found.size_blocks > 0);
-        let Some(found) = found else {
+        let parsed = Namespace::parse(identify).filter(|parsed| parsed.size_blocks > 0);
+        let Some(parsed) = parsed else {
             return Err(wording::INVALID_FORMAT.to_owned());
         };
-        let bytes = found.size_blocks.saturating_mul(found.format.block_bytes);
+        let bytes = parsed.size_blocks.saturating_mul(parsed.format.block_bytes);
         let timeout_ms = TIMEOUT_MS + (bytes >> 40) * TIMEOUT_MS_PER_TIB;
         Ok(Self {
             namespace,
             erase,
-            format_index: found.format_index,
-            block_bytes: found.format.block_bytes,
-            metadata_bytes: found.format.metadata_bytes,
-            extended_blocks: found.extended_blocks,
-            protection: found.protection,
-            protection_first: found.protection_first,
+            format_index: parsed.format_index,
+            block_bytes: parsed.format.block_bytes,
+            metadata_bytes: parsed.format.metadata_bytes,
+            extended_blocks: parsed.extended_blocks,
+            protection: parsed.protection,
+            protection_first: parsed.protection_first,
             bytes,
             timeout_ms: u32::try_from(timeout_ms).unwrap_or(u32::MAX),
         })

@@ -106,11 +106,11 @@ pub fn preconditions(
     let power = PowerSupply::now();
     match crate::facts::collect(&opened, None) {
         ProbeResult::Facts(facts) => {
-            let of = |drive: &Drive| {
+            let examine = |drive: &Drive| {
                 let security = AtaSecurity::read(&drive.name);
                 (drive.name.clone(), for_drive(drive, Environment { power, security }, action))
             };
-            Ok(facts.drives.iter().map(of).collect())
+            Ok(facts.drives.iter().map(examine).collect())
         }
         ProbeResult::Unknown(reason) => {
             Err(TargetError::Refused(wording::nothing_known(path.display(), &reason)))
@@ -121,27 +121,30 @@ pub fn preconditions(
 
 /// The same for one drive of which the facts are known.
 pub fn for_drive(drive: &Drive, surroundings: Environment, action: ActionKind) -> Vec<Precondition> {
-    let mut all = vec![
+    let mut preconditions = vec![
         Precondition::new("power", power(surroundings.power)),
         Precondition::new("temperature", temperature(drive)),
     ];
-    all.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
-    all.extend(model(drive, action).into_iter().map(|standing| Precondition::new("model", standing)));
+    preconditions.extend(health(drive).into_iter().map(|standing| Precondition::new("health", standing)));
+    preconditions
+        .extend(model(drive, action).into_iter().map(|standing| Precondition::new("model", standing)));
     if action.is_drive_command() {
-        all.push(Precondition::new("way", way(drive, action)));
+        preconditions.push(Precondition::new("way", way(drive, action)));
     }
     if matches!(action, ActionKind::AtaSecureErase | ActionKind::AtaSanitize) {
-        all.push(Precondition::new("security", security(surroundings.security, action)));
+        preconditions.push(Precondition::new("security", security(surroundings.security, action)));
     }
-    all
+    preconditions
 }
 
 /// The first precondition that prevents the action, as a refusal.
 ///
 /// # Errors
 /// That one.
-pub fn require(path: &Path, found: &[Precondition], action: ActionKind) -> Result<(), TargetError> {
-    let Some(against) = found.iter().find(|found| found.stands_against(action)) else { return Ok(()) };
+pub fn require(path: &Path, preconditions: &[Precondition], action: ActionKind) -> Result<(), TargetError> {
+    let Some(against) = preconditions.iter().find(|precondition| precondition.stands_against(action)) else {
+        return Ok(());
+    };
     let Some(reason) = against.standing.objection() else { return Ok(()) };
     Err(TargetError::Refused(not_changed(path.display(), &reason)))
 }
@@ -191,32 +194,35 @@ fn temperature(drive: &Drive) -> Standing {
 
 fn health(drive: &Drive) -> Vec<Standing> {
     let health = &drive.health;
-    let mut all = Vec::new();
+    let mut standings = Vec::new();
     if health.read_only.get() == Some(true) {
-        all.push(refuses(wording::READ_ONLY, wording::REPLACE));
+        standings.push(refuses(wording::READ_ONLY, wording::REPLACE));
     }
     match health.failing.get() {
         Some(true) => {
-            let words = health.warnings.value().map(|all| all.join(", ")).filter(|all| !all.is_empty());
-            all.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), wording::REPLACE));
+            let words =
+                health.warnings.value().map(|warnings| warnings.join(", ")).filter(|words| !words.is_empty());
+            standings.push(refuses(words.unwrap_or_else(|| wording::FAILING.to_owned()), wording::REPLACE));
         }
         Some(false) => {}
-        None => all.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS)),
+        None => {
+            standings.push(unknown(wording::health_unknown, &health.failing, wording::INSTALL_SMARTMONTOOLS))
+        }
     }
     if let Some(pending @ 1..) = health.pending_sectors.get() {
-        all.push(refuses(wording::pending_sectors(pending), wording::REMAP));
+        standings.push(refuses(wording::pending_sectors(pending), wording::REMAP));
     }
     if let (Some(spare), Some(threshold)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
         // A drive that keeps no count of it says zero of both.
         && threshold > 0.0
         && spare <= threshold
     {
-        all.push(refuses(wording::spare_left(spare, threshold), wording::REPLACE));
+        standings.push(refuses(wording::spare_left(spare, threshold), wording::REPLACE));
     }
-    if all.is_empty() {
-        all.push(Standing::Holds(wording::HEALTHY.to_owned()));
+    if standings.is_empty() {
+        standings.push(Standing::Holds(wording::HEALTHY.to_owned()));
     }
-    all
+    standings
 }
 
 fn model(drive: &Drive, action: ActionKind) -> Vec<Standing> {
@@ -404,8 +410,10 @@ mod tests {
     const MAINS: Environment = Environment { power: PowerSupply::Mains, security: None };
 
     fn refusal(drive: &Drive, surroundings: Environment, action: ActionKind) -> Option<String> {
-        let found = for_drive(drive, surroundings, action);
-        require(Path::new("/dev/sdx"), &found, action).err().map(|target_error| target_error.to_string())
+        let preconditions = for_drive(drive, surroundings, action);
+        require(Path::new("/dev/sdx"), &preconditions, action)
+            .err()
+            .map(|target_error| target_error.to_string())
     }
 
     #[test]

@@ -42,9 +42,11 @@ pub(crate) fn ata_attributes(subject: &Subject<'_>) -> Fact<Vec<Attribute>> {
 /// What attributes and statistics say of its state.
 pub(crate) fn ata_health(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>>) -> Health {
     let failed = |attribute: &&Attribute| attribute.prefail && attribute.has_failed();
-    let warnings = attributes.clone().map(|all| all.iter().filter(failed).map(attribute_warning).collect());
+    let warnings = attributes
+        .clone()
+        .map(|attributes| attributes.iter().filter(failed).map(attribute_warning).collect());
     Health {
-        failing: attributes.clone().map(|all| all.iter().any(|attribute| failed(&attribute))),
+        failing: attributes.clone().map(|attributes| attributes.iter().any(|attribute| failed(&attribute))),
         warnings,
         temperature_c: ata_temperature(attributes),
         used_percent: statistic(&statistics(subject, 0x07), 0x07, 8, 1).map(|percent| percent as f64),
@@ -61,10 +63,10 @@ pub(crate) fn attribute_warning(attribute: &Attribute) -> String {
 
 /// The lowest byte of 194, or of 190, is degrees Celsius with almost every maker.
 fn ata_temperature(attributes: &Fact<Vec<Attribute>>) -> Fact<f64> {
-    let of = |id: u8| {
+    let temperature_of = |id: u8| {
         raw(attributes, id, 8).and_then(wording::NO_ATTRIBUTE, |degrees| plausible_c(degrees as f64))
     };
-    of(194).or_else(|| of(190))
+    temperature_of(194).or_else(|| temperature_of(190))
 }
 
 /// Counters of attributes and statistics.
@@ -93,8 +95,8 @@ pub(crate) fn ata_counts(subject: &Subject<'_>, attributes: &Fact<Vec<Attribute>
 
 /// The low bits of the maker's own number of an attribute.
 fn raw(attributes: &Fact<Vec<Attribute>>, id: u8, bits: u32) -> Fact<u64> {
-    attributes.clone().and_then(wording::NO_ATTRIBUTE, |all| {
-        let attribute = all.iter().find(|attribute| attribute.id == id)?;
+    attributes.clone().and_then(wording::NO_ATTRIBUTE, |attributes| {
+        let attribute = attributes.iter().find(|attribute| attribute.id == id)?;
         counted(attribute.raw & ((1 << bits) - 1), bits)
     })
 }
@@ -240,7 +242,7 @@ pub(crate) fn nvme_space(subject: &Subject<'_>) -> Space {
         // Where none is better there is nothing to tell.
         better_block_bytes: match namespace.map(|namespace| namespace.better_block_bytes()) {
             Fact::Value { value: None, .. } => Fact::NotQueried,
-            found => found.and_then(wording::NO_BETTER_FORMAT, |better| better),
+            block_bytes => block_bytes.and_then(wording::NO_BETTER_FORMAT, |better| better),
         },
         ..Space::default()
     }
@@ -303,8 +305,8 @@ impl SdStatus {
     }
 
     fn words(self) -> Option<String> {
-        let all = [("C", self.speed), ("U", self.uhs), ("V", self.video), ("A", self.application)];
-        let known = all.iter().filter(|(_, number)| *number > 0);
+        let classes = [("C", self.speed), ("U", self.uhs), ("V", self.video), ("A", self.application)];
+        let known = classes.iter().filter(|(_, number)| *number > 0);
         let words: Vec<String> = known.map(|(letter, number)| format!("{letter}{number}")).collect();
         (!words.is_empty()).then(|| words.join(" "))
     }

@@ -22,7 +22,7 @@ use crate::wording::facts as wording;
 pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mount) -> FileSystem {
     const MOUNTS: &str = "/proc/self/mountinfo";
     let filled = fact(queries.space_usage(&mount.point), "statvfs");
-    let bytes = |of: fn(SpaceUsage) -> u64| filled.clone().map(of);
+    let bytes = |field: fn(SpaceUsage) -> u64| filled.clone().map(field);
     let mut options: Vec<String> =
         mount.options.split(',').filter(|word| !word.is_empty()).map(clean).collect();
     let mut visited = std::collections::HashSet::new();
@@ -46,11 +46,11 @@ pub(crate) fn file_system(roots: &Roots, queries: &dyn MachineQuery, mount: &Mou
     }
 }
 
-/// As df reckons: what is used, of that and what an ordinary user may still use.
+/// As df reckons: the used part of what is used and what an ordinary user may still use.
 fn used_percent(filled: SpaceUsage) -> Option<f64> {
     let used = filled.total_bytes.saturating_sub(filled.free_bytes);
-    let all = used.saturating_add(filled.available_bytes);
-    (all > 0).then(|| (1000.0 * used as f64 / all as f64).round() / 10.0)
+    let usable = used.saturating_add(filled.available_bytes);
+    (usable > 0).then(|| (1000.0 * used as f64 / usable as f64).round() / 10.0)
 }
 
 // Who sends TRIM for a file system: its mount, or the timer of fstrim, and whether that really covers it.
@@ -285,17 +285,17 @@ impl Pieces {
     fn add(&mut self, file: impl AsFd, bytes: u64) {
         // Dirty data stays in memory: nothing is written for the sake of an answer.
         match extents(file, bytes, Flush::Never) {
-            Ok(found) => {
+            Ok(extents) => {
                 // Adjacent extents on the drive count as one, however the file system stores them.
-                let joined = found.windows(2).filter(|pair| {
+                let joined = extents.windows(2).filter(|pair| {
                     pair[0].physical.checked_add(pair[0].length) == Some(pair[1].physical)
                         && pair[1].physical > 0
                 });
-                let pieces = found.len().saturating_sub(joined.count()) as u64;
+                let pieces = extents.len().saturating_sub(joined.count()) as u64;
                 self.files += 1;
                 self.pieces += pieces;
                 self.most = self.most.max(pieces);
-                self.bytes += found.iter().map(|extent| extent.length).sum::<u64>().min(bytes);
+                self.bytes += extents.iter().map(|extent| extent.length).sum::<u64>().min(bytes);
             }
             Err(errno) => self.refusal = Some(errno.to_string()),
         }
@@ -334,11 +334,11 @@ pub(crate) fn hole_bytes(file: impl AsFd, length: u64) -> Fact<u64> {
 }
 
 /// Counts and ages.
-fn ages<'a>(all: impl Iterator<Item = &'a Metadata>) -> Files {
+fn ages<'a>(files: impl Iterator<Item = &'a Metadata>) -> Files {
     let now = jiff::Timestamp::now().as_second();
     let age = |since: i64| u64::try_from(now.saturating_sub(since)).unwrap_or(0);
     let (mut contents, mut inodes, mut bytes) = (Vec::new(), Vec::new(), 0u64);
-    for metadata in all {
+    for metadata in files {
         contents.push(age(metadata.mtime()));
         inodes.push(age(metadata.ctime()));
         bytes = bytes.saturating_add(metadata.len());

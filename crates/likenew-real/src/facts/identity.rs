@@ -177,8 +177,8 @@ fn emulated_by(subject: &Subject<'_>) -> Option<Fact<Option<String>>> {
         .ancestors()
         .find(|folder| number(folder, "vendor").is_some() && number(folder, "class").is_some())?;
     ["vendor", "subsystem_vendor"].into_iter().find_map(|name| {
-        let found = number(&controller, name)?;
-        let (_, by) = EMULATORS.iter().find(|(known, _)| *known == found)?;
+        let vendor = number(&controller, name)?;
+        let (_, by) = EMULATORS.iter().find(|(known, _)| *known == vendor)?;
         Some(Fact::new(Some((*by).to_owned()), format!("{controller}/{name}")))
     })
 }

@@ -30,8 +30,8 @@ pub(crate) fn link(subject: &Subject<'_>) -> Link {
 
 /// A link of these parts: what it carries is what its slowest part does.
 pub(crate) fn of_hops(hops: Vec<Hop>) -> Link {
-    let least = |of: fn(&Hop) -> &Fact<u64>| {
-        hops.iter().map(of).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
+    let least = |rate: fn(&Hop) -> &Fact<u64>| {
+        hops.iter().map(rate).filter(|fact| fact.value().is_some()).min_by_key(|fact| fact.get()).cloned()
     };
     let none =
         || if hops.is_empty() { Fact::NotQueried } else { Fact::unknown(wording::NO_LINK_SPEED, "/sys") };
@@ -242,12 +242,12 @@ fn queue_depth(subject: &Subject<'_>) -> Fact<u64> {
 }
 
 fn queues(subject: &Subject<'_>) -> Fact<u64> {
-    let of = |controller: &String| {
+    let count_of = |controller: &String| {
         // One of them is for commands of administration.
-        let all = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
-        all.map(|queues| queues.saturating_sub(1))
+        let all_queues = subject.roots.number::<u64>(&format!("/sys/class/nvme/{controller}/queue_count"));
+        all_queues.map(|queues| queues.saturating_sub(1))
     };
-    subject.controller.as_ref().map_or(Fact::NotQueried, of)
+    subject.controller.as_ref().map_or(Fact::NotQueried, count_of)
 }
 
 fn last(folder: &str) -> &str {
@@ -261,7 +261,9 @@ pub(crate) fn power(subject: &Subject<'_>) -> Power {
     let roots = subject.roots;
     let aspm = || {
         let policy = roots.line("/sys/module/pcie_aspm/parameters/policy");
-        policy.and_then(wording::NO_POLICY, |all| Some(all.split_once('[')?.1.split_once(']')?.0.to_owned()))
+        policy.and_then(wording::NO_POLICY, |policies| {
+            Some(policies.split_once('[')?.1.split_once(']')?.0.to_owned())
+        })
     };
     let host = subject.folder.split('/').find(|part| is_numbered(part, "host"));
     let link_policy = || match host {

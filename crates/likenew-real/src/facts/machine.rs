@@ -358,8 +358,9 @@ impl<'a> Subject<'a> {
     /// Folders from the drive up to the root of /sys, as the machine calls them.
     pub(crate) fn ancestors(&self) -> impl Iterator<Item = String> + use<> {
         let path = std::path::PathBuf::from(&self.folder);
-        let all: Vec<String> = path.ancestors().skip(1).map(|folder| folder.display().to_string()).collect();
-        all.into_iter().take_while(|folder| folder.starts_with("/sys/devices/"))
+        let folders: Vec<String> =
+            path.ancestors().skip(1).map(|folder| folder.display().to_string()).collect();
+        folders.into_iter().take_while(|folder| folder.starts_with("/sys/devices/"))
     }
 }
 

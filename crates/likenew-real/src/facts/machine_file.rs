@@ -104,7 +104,7 @@ impl Machine {
 }
 
 fn sparse(bytes: usize, block: &[String]) -> Vec<u8> {
-    let mut all = vec![0; bytes];
+    let mut content = vec![0; bytes];
     for line in block {
         let (offset, data) = line.split_once(':').expect("OFFSET: HEX");
         let offset: usize = offset.trim().parse().unwrap();
@@ -112,9 +112,9 @@ fn sparse(bytes: usize, block: &[String]) -> Vec<u8> {
             Some(text) => text.trim_end_matches('"').bytes().collect(),
             None => data.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect(),
         };
-        all[offset..offset + data.len()].copy_from_slice(&data);
+        content[offset..offset + data.len()].copy_from_slice(&data);
     }
-    all
+    content
 }
 
 fn write(root: &Path, path: &str, bytes: &[u8]) {
@@ -174,7 +174,9 @@ impl MachineQuery for Machine {
 
     fn smartctl_device(&self, device: &BlockDevice) -> Fact<String> {
         let device_type = self.device_types.get(&device.name());
-        device_type.map_or(Fact::NotQueried, |of| Fact::new(of.clone(), "remembered since 2026-11-29"))
+        device_type.map_or(Fact::NotQueried, |device_type| {
+            Fact::new(device_type.clone(), "remembered since 2026-11-29")
+        })
     }
 
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {
@@ -195,11 +197,11 @@ impl MachineQuery for Machine {
 }
 
 /// Regular files below a folder; no link is followed.
-pub(super) fn files_below(folder: &Path, all: &mut Vec<PathBuf>) {
+pub(super) fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => files_below(&entry.path(), all),
-            Ok(kind) if kind.is_file() => all.push(entry.path()),
+            Ok(kind) if kind.is_dir() => files_below(&entry.path(), files),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
             _ => {}
         }
     }

@@ -45,7 +45,7 @@ pub fn reported(texts: &[PrintedText]) -> Facts {
 fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
     let lines: Vec<Vec<&str>> = texts.iter().map(|text| text.text.lines().collect()).collect();
     let mut sections: Vec<Section<'_>> =
-        texts.iter().zip(&lines).flat_map(|(of, lines)| sections(of, lines)).collect();
+        texts.iter().zip(&lines).flat_map(|(text, lines)| sections(text, lines)).collect();
     sections.sort_by_key(|section| section.program.turn);
     let mut reading = Reading::new(roots);
     for section in &sections {
@@ -59,7 +59,7 @@ fn reported_to(roots: &Roots, texts: &[PrintedText]) -> Facts {
             });
         }
     }
-    let is_unread = |of: &&PrintedText| reading.sources.iter().all(|source| source.file != of.name);
+    let is_unread = |text: &&PrintedText| reading.sources.iter().all(|source| source.file != text.name);
     let unread = texts.iter().filter(is_unread).map(|text| text.name.clone()).collect();
     reading.finish(unread)
 }
@@ -88,16 +88,16 @@ static PROGRAMS: [Program; 18] = {
     const NO_TEXT: IsMark = |_| false;
     const NO_JSON: IsJson = |_| false;
     [
-        row(0, "likenew facts", NO_TEXT, |of| has(of, BUNDLE), read_bundle),
+        row(0, "likenew facts", NO_TEXT, |json| has(json, BUNDLE), read_bundle),
         row(13, "kernel log", log::is_record, NO_JSON, log::read),
         row(
             4,
             "smartctl",
             smartctl::is_mark,
-            |of| has(of, "smartctl") || has(of, "json_format_version"),
+            |json| has(json, "smartctl") || has(json, "json_format_version"),
             smartctl::read,
         ),
-        row(1, "lsblk", blocks::is_lsblk_head, |of| has(of, "blockdevices"), blocks::read_lsblk),
+        row(1, "lsblk", blocks::is_lsblk_head, |json| has(json, "blockdevices"), blocks::read_lsblk),
         row(11, "df", volumes::is_df_head, NO_JSON, volumes::read_df),
         row(10, "mount", volumes::is_mount, NO_JSON, volumes::read_mounts),
         row(3, "hdparm -I", blocks::is_hdparm_head, NO_JSON, blocks::read_hdparm),
@@ -106,26 +106,26 @@ static PROGRAMS: [Program; 18] = {
         row(12, "systemctl list-timers", volumes::is_timer, NO_JSON, volumes::read_timers),
         row(14, "lspci -vv", links::is_pci_head, NO_JSON, links::read_pci),
         row(15, "lsusb -t", links::is_usb_head, NO_JSON, links::read_usb),
-        row(2, "nvme list", nvme_cli::is_list_head, |of| has(of, "Devices"), nvme_cli::read_list),
+        row(2, "nvme list", nvme_cli::is_list_head, |json| has(json, "Devices"), nvme_cli::read_list),
         row(
             6,
             "nvme smart-log",
             nvme_cli::is_smart_head,
-            |of| has(of, "critical_warning") && has(of, "data_units_written"),
+            |json| has(json, "critical_warning") && has(json, "data_units_written"),
             nvme_cli::read_smart,
         ),
         row(
             5,
             "nvme id-ctrl",
             nvme_cli::is_identify_head,
-            |of| has(of, "mn") && has(of, "sn"),
+            |json| has(json, "mn") && has(json, "sn"),
             nvme_cli::read_identify,
         ),
         row(
             16,
             "iostat -x",
             blocks::is_iostat_head,
-            |of| of.pointer("/sysstat/hosts").is_some(),
+            |json| json.pointer("/sysstat/hosts").is_some(),
             blocks::read_iostat,
         ),
         row(7, "PowerShell", windows::is_disk_head, NO_JSON, windows::read_disks),
@@ -303,7 +303,8 @@ fn bytes_of(text: &str) -> Option<u64> {
     let number: String = text.chars().take_while(|c| c.is_ascii_digit() || matches!(c, '.' | ',')).collect();
     let unit = text[number.len()..].trim_start().chars().next().unwrap_or('B');
     let number: f64 = number.replace(',', ".").parse().ok()?;
-    let power = ['B', 'K', 'M', 'G', 'T', 'P'].iter().position(|of| of.eq_ignore_ascii_case(&unit))?;
+    let power =
+        ['B', 'K', 'M', 'G', 'T', 'P'].iter().position(|letter| letter.eq_ignore_ascii_case(&unit))?;
     let bytes = number * 1024f64.powi(i32::try_from(power).ok()?);
     (bytes.is_finite() && bytes >= 0.0 && bytes < 2f64.powi(63)).then_some(bytes.round() as u64)
 }
@@ -395,22 +396,22 @@ impl<'a> Reading<'a> {
     }
 
     fn position(&self, mark: &Mark) -> Option<usize> {
-        let all = || self.facts.drives.iter().zip(&self.known).enumerate();
+        let drives = || self.facts.drives.iter().zip(&self.known).enumerate();
         let serials = |known: &KnownBy| {
             let (one, other) = (known.serial.as_ref()?, mark.serial.as_ref()?);
             Some(one.trim() == other.trim())
         };
         let same_model = |drive: &Drive| {
-            let (of, model) = (drive.identity.model.value()?, mark.model.as_ref()?);
-            Some(is_same_model(of, model))
+            let (drive_model, model) = (drive.identity.model.value()?, mark.model.as_ref()?);
+            Some(is_same_model(drive_model, model))
         };
         let is_other_size = |drive: &Drive| {
             let sizes = drive.identity.capacity_bytes.get().zip(mark.capacity_bytes);
-            sizes.is_some_and(|(of, bytes)| of.abs_diff(bytes) as f64 > ROUNDED_SHARE_MAX * of as f64)
+            sizes.is_some_and(|(size, bytes)| size.abs_diff(bytes) as f64 > ROUNDED_SHARE_MAX * size as f64)
         };
         let named = || {
             let name = mark.name.as_ref();
-            all().filter(move |(_, (drive, known))| {
+            drives().filter(move |(_, (drive, known))| {
                 name.is_some_and(|name| is_same_name(&drive.name, name))
                     && serials(known) != Some(false)
                     && !is_other_size(drive)
@@ -419,7 +420,7 @@ impl<'a> Reading<'a> {
         let of_model = named().find(|(_, (drive, _))| same_model(drive) == Some(true));
         // Some bridges give every drive one serial number.
         let numbered = || {
-            all().find(|(_, (drive, known))| {
+            drives().find(|(_, (drive, known))| {
                 serials(known) == Some(true) && same_model(drive) != Some(false) && !is_other_size(drive)
             })
         };
@@ -433,9 +434,10 @@ impl<'a> Reading<'a> {
             return Some(at);
         }
         let model = mark.model.as_ref()?;
-        let mut alike = all().filter(|(_, (drive, known))| {
+        let mut alike = drives().filter(|(_, (drive, known))| {
             let may_be = drive.name.is_empty() || mark.name.is_none();
-            let is_model = drive.identity.model.value().is_some_and(|of| is_same_model(of, model));
+            let is_model =
+                drive.identity.model.value().is_some_and(|drive_model| is_same_model(drive_model, model));
             may_be && is_model && serials(known).is_none() && !known.outputs.contains(&self.program)
         });
         match (alike.next(), alike.next()) {

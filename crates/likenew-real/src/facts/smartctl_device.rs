@@ -155,11 +155,11 @@ impl Memory {
     }
 
     /// Replaces it whole, by a new file that only its owner can read: no link of that name is followed.
-    fn write(&self, all: &BTreeMap<String, Remembered>) -> Result<(), TargetError> {
+    fn write(&self, entries: &BTreeMap<String, Remembered>) -> Result<(), TargetError> {
         let folder = self.0.parent().unwrap_or(Path::new("/"));
         let written =
             fs::create_dir_all(folder).and_then(|()| NamedTempFile::new_in(folder)).and_then(|mut file| {
-                file.write_all(format!("{:#}\n", serde_json::json!(all)).as_bytes())?;
+                file.write_all(format!("{:#}\n", serde_json::json!(entries)).as_bytes())?;
                 file.as_file().sync_all()?;
                 Ok(file.persist(&self.0)?)
             });
@@ -189,11 +189,11 @@ pub(super) fn remembered(device: &BlockDevice) -> Fact<String> {
 
 fn remembered_in(memory: &Memory, key: &str, is_given: bool) -> Fact<String> {
     let origin = memory.0.display().to_string();
-    let all = match memory.read() {
-        Ok(all) => all,
+    let entries = match memory.read() {
+        Ok(entries) => entries,
         Err(reason) => return Fact::unknown(reason, origin),
     };
-    let Some(Remembered { device_type, since }) = all.get(key) else { return Fact::NotQueried };
+    let Some(Remembered { device_type, since }) = entries.get(key) else { return Fact::NotQueried };
     match device_type.parse() {
         Ok(DeviceChoice::Type(device_type)) if is_given => Fact::new(device_type, wording::GIVEN_NOW),
         Ok(DeviceChoice::Type(device_type)) => Fact::new(device_type, wording::remembered_since(since)),
@@ -210,19 +210,19 @@ pub(super) fn remember_of(device: &BlockDevice, choice: &DeviceChoice) -> Result
 }
 
 fn remember(memory: &Memory, key: &str, choice: &DeviceChoice) -> Result<(), TargetError> {
-    let mut all = memory.read().map_err(TargetError::Unsuitable)?;
-    let before = all.remove(key);
+    let mut entries = memory.read().map_err(TargetError::Unsuitable)?;
+    let before = entries.remove(key);
     let mut given = GIVEN.lock().expect("nothing panics while it is held");
     given.retain(|known| known != key);
     if let DeviceChoice::Type(device_type) = choice {
         given.push(key.to_owned());
         let since = before.as_ref().filter(|before| before.device_type == *device_type);
         let since = since.map_or_else(wall_date, |before| before.since.clone());
-        all.insert(key.to_owned(), Remembered { device_type: device_type.clone(), since });
+        entries.insert(key.to_owned(), Remembered { device_type: device_type.clone(), since });
     } else if before.is_none() {
         return Ok(());
     }
-    memory.write(&all)
+    memory.write(&entries)
 }
 
 #[cfg(test)]

@@ -296,8 +296,8 @@ impl Smartctl {
 
     /// What links it, how large it is, and what it supports, which its own machine says otherwise.
     pub(crate) fn describe(&self, drive: &mut Drive) {
-        let bits = |of: &str| {
-            self.get(&format!("/interface_speed/{of}"), |speed| {
+        let bits = |name: &str| {
+            self.get(&format!("/interface_speed/{name}"), |speed| {
                 speed["units_per_second"].as_u64()?.checked_mul(speed["bits_per_unit"].as_u64()?)
             })
         };
@@ -371,8 +371,8 @@ impl Smartctl {
     /// Errors that a SAS disk could not correct, of all kinds of commands.
     fn scsi_errors(&self) -> Fact<u64> {
         self.get("/scsi_error_counter_log", |log| {
-            let of = |kind: &&str| log.get(kind)?.get("total_uncorrected_errors")?.as_u64();
-            let errors: Vec<u64> = ["read", "write", "verify"].iter().filter_map(of).collect();
+            let uncorrected = |kind: &&str| log.get(kind)?.get("total_uncorrected_errors")?.as_u64();
+            let errors: Vec<u64> = ["read", "write", "verify"].iter().filter_map(uncorrected).collect();
             (!errors.is_empty()).then(|| errors.iter().sum())
         })
     }
@@ -425,7 +425,7 @@ impl Smartctl {
                 let id = row.get("id")?.as_u64()?;
                 let unit = UNITS.iter().find(|(ending, _)| name.ends_with(ending))?.1;
                 let is_it =
-                    ids.contains(&id) && name.contains(verb) && !FLASH.iter().any(|of| name.contains(of));
+                    ids.contains(&id) && name.contains(verb) && !FLASH.iter().any(|word| name.contains(word));
                 let raw = row.pointer("/raw/value")?.as_u64().filter(|_| is_it)?;
                 raw.checked_mul(unit)
             })
@@ -457,7 +457,7 @@ impl Smartctl {
     /// A number of the drive's statistics (ATA Command Set, Device Statistics log).
     fn statistic(&self, page: u64, offset: u64) -> Fact<u64> {
         self.get("/ata_device_statistics/pages", |pages| {
-            let page = pages.as_array()?.iter().find(|of| of["number"].as_u64() == Some(page))?;
+            let page = pages.as_array()?.iter().find(|entry| entry["number"].as_u64() == Some(page))?;
             let row =
                 page["table"].as_array()?.iter().find(|entry| entry["offset"].as_u64() == Some(offset))?;
             row["value"].as_u64()
@@ -474,16 +474,16 @@ impl Smartctl {
 
     /// The low bits of the maker's own number of an attribute.
     fn raw(&self, id: u8, bits: u32) -> Fact<u64> {
-        self.attributes().and_then(wording::NO_ATTRIBUTE, |all| {
-            let attribute = all.iter().find(|attribute| attribute.id == id)?;
+        self.attributes().and_then(wording::NO_ATTRIBUTE, |attributes| {
+            let attribute = attributes.iter().find(|attribute| attribute.id == id)?;
             counted(attribute.raw & ((1 << bits) - 1), bits)
         })
     }
 
     fn attributes(&self) -> Fact<Vec<Attribute>> {
         self.get("/ata_smart_attributes/table", |table| {
-            let all: Vec<Attribute> = table.as_array()?.iter().filter_map(attribute).collect();
-            (!all.is_empty()).then_some(all)
+            let attributes: Vec<Attribute> = table.as_array()?.iter().filter_map(attribute).collect();
+            (!attributes.is_empty()).then_some(attributes)
         })
     }
 }
@@ -524,7 +524,9 @@ fn failed_attributes(answer: &Value) -> Vec<Attribute> {
     let table = answer.pointer("/ata_smart_attributes/table").and_then(Value::as_array);
     let is_now = |row: &Value| row.get("when_failed").and_then(Value::as_str) == Some("now");
     let rows = table.into_iter().flatten().filter_map(|row| Some((attribute(row)?, is_now(row))));
-    rows.filter(|(of, is_now)| of.prefail && (*is_now || of.has_failed())).map(|(of, _)| of).collect()
+    rows.filter(|(attribute, is_now)| attribute.prefail && (*is_now || attribute.has_failed()))
+        .map(|(attribute, _)| attribute)
+        .collect()
 }
 
 /// In words: attributes at their thresholds, critical warnings of NVMe; where it only says that the drive fails, that.
@@ -559,8 +561,8 @@ pub(crate) struct Databases(Vec<(&'static str, Vec<Entry>)>);
 impl Databases {
     /// Reads them.
     pub(crate) fn read(roots: &Roots) -> Self {
-        let of = |place: &&'static str| Some((*place, entries(roots.text(place).value()?)));
-        Self(PLACES.iter().filter_map(of).collect())
+        let installed = |place: &&'static str| Some((*place, entries(roots.text(place).value()?)));
+        Self(PLACES.iter().filter_map(installed).collect())
     }
 
     /// What the first that knows it says of a model and its firmware.
@@ -575,12 +577,12 @@ impl Databases {
             };
         };
         let is_it = |entry: &&Entry| entry.is_of(model, firmware.unwrap_or(""));
-        let found = self.0.iter().find_map(|(place, entries)| Some((*place, entries.iter().find(is_it)?)));
-        let origin = found.map_or(*last, |(place, _)| place);
-        let found = found.map(|(_, entry)| entry.clone());
-        let warning = found.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
+        let known = self.0.iter().find_map(|(place, entries)| Some((*place, entries.iter().find(is_it)?)));
+        let origin = known.map_or(*last, |(place, _)| place);
+        let entry = known.map(|(_, entry)| entry.clone());
+        let warning = entry.as_ref().map(|entry| entry.warning.clone()).filter(|warning| !warning.is_empty());
         // Of some models it has settings and knows no family.
-        let family = found.map(|entry| entry.family).filter(|family| !family.is_empty());
+        let family = entry.map(|entry| entry.family).filter(|family| !family.is_empty());
         Database {
             warning: Fact::new(warning, origin),
             shingled: match &family {
@@ -869,14 +871,16 @@ mod tests {
 
     #[test]
     fn entries_are_read_with_comments_pieces_and_escapes() {
-        let all = entries(TEXT);
-        assert_eq!(all.len(), 2, "{all:?}");
-        assert_eq!(all[0].model, "MKR (10|20)EZ.*|MKR30EZ[^/]*");
-        assert_eq!(all[1].warning, "This drive may hang.\nSee \"the page\"");
+        let entries = entries(TEXT);
+        assert_eq!(entries.len(), 2, "{entries:?}");
+        assert_eq!(entries[0].model, "MKR (10|20)EZ.*|MKR30EZ[^/]*");
+        assert_eq!(entries[1].warning, "This drive may hang.\nSee \"the page\"");
         assert!(
-            all[0].is_of("MKR 20EZRX", "any") && all[0].is_of("MKR30EZ", "") && !all[0].is_of("xMKR30EZ", "")
+            entries[0].is_of("MKR 20EZRX", "any")
+                && entries[0].is_of("MKR30EZ", "")
+                && !entries[0].is_of("xMKR30EZ", "")
         );
-        assert!(all[1].is_of("M4-CT064M4SSD2", "0002") && !all[1].is_of("M4-CT064M4SSD2", "0309"));
+        assert!(entries[1].is_of("M4-CT064M4SSD2", "0002") && !entries[1].is_of("M4-CT064M4SSD2", "0309"));
     }
 
     #[test]
@@ -907,14 +911,14 @@ mod tests {
         let Some(text) = PLACES[1..].iter().find_map(|place| roots.text(place).value().cloned()) else {
             return eprintln!("SKIPPED: smartmontools is not installed");
         };
-        let all = entries(&text);
+        let entries = entries(&text);
         // There each entry begins on a new line.
         let no_drives = ["USB:", "DEFAULT", "VERSION", "$"];
         let begins = text.lines().filter_map(|line| line.strip_prefix("  { \""));
         let expected = begins.filter(|name| !no_drives.iter().any(|none| name.starts_with(none))).count();
         assert!(expected > 400, "{expected} entries");
-        assert_eq!(all.len(), expected);
-        for pattern in all.iter().flat_map(patterns) {
+        assert_eq!(entries.len(), expected);
+        for pattern in entries.iter().flat_map(patterns) {
             assert!(Regex::new(&format!("^(?:{pattern})$")).is_ok(), "{pattern}");
         }
         let known = |model: &str, firmware: &str| {

@@ -81,7 +81,7 @@ fn layer(roots: &Roots, queries: &dyn MachineQuery, device: &BlockDevice) -> Lay
         discard_granularity_bytes: number("queue/discard_granularity"),
         provisioning_mode: known(device.provisioning_mode(), device, "device/scsi_disk/*/provisioning_mode"),
         unmap_rule: known(unmap_rule(device), device, "device/vpd_pgb2"),
-        scheduler: roots.attribute(device, "queue/scheduler").map(|all| selected_option(&all)),
+        scheduler: roots.attribute(device, "queue/scheduler").map(|line| selected_option(&line)),
         queue_requests_max: number("queue/nr_requests"),
         request_bytes_max: number("queue/max_sectors_kb").and_then(wording::TOO_LARGE, kibibytes),
         read_ahead_bytes: number("queue/read_ahead_kb").and_then(wording::TOO_LARGE, kibibytes),
@@ -101,7 +101,9 @@ fn start_bytes(roots: &Roots, device: &BlockDevice, kind: LayerKind) -> Fact<u64
     let number = |name: &str| roots.count::<u64>(device, name);
     match kind {
         LayerKind::Partition => number("start").and_then(wording::TOO_LARGE, sector_bytes),
-        LayerKind::Loop if ["loop/offset", "loop/sizelimit"].iter().any(|of| number(of).get() > Some(0)) => {
+        LayerKind::Loop
+            if ["loop/offset", "loop/sizelimit"].iter().any(|name| number(name).get() > Some(0)) =>
+        {
             number("loop/offset")
         }
         _ => Fact::NotQueried,
@@ -145,9 +147,9 @@ fn known(value: Option<String>, device: &BlockDevice, attribute: &str) -> Fact<S
 }
 
 /// Of `mq-deadline [none] kyber` the one in brackets.
-fn selected_option(all: &str) -> String {
-    let inside = all.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
-    inside.unwrap_or(all).to_owned()
+fn selected_option(line: &str) -> String {
+    let inside = line.split_once('[').and_then(|(_, rest)| Some(rest.split_once(']')?.0));
+    inside.unwrap_or(line).to_owned()
 }
 
 fn array(roots: &Roots, device: &BlockDevice, kind: LayerKind, base: Layer) -> Layer {

@@ -62,12 +62,12 @@ impl MachineQuery for System {
     }
 
     fn space_usage(&self, path: &str) -> Result<SpaceUsage, Refusal> {
-        let of = statvfs(path).map_err(refusal)?;
-        let bytes = |blocks: u64| blocks.saturating_mul(of.f_frsize);
+        let usage = statvfs(path).map_err(refusal)?;
+        let bytes = |blocks: u64| blocks.saturating_mul(usage.f_frsize);
         Ok(SpaceUsage {
-            total_bytes: bytes(of.f_blocks),
-            free_bytes: bytes(of.f_bfree),
-            available_bytes: bytes(of.f_bavail),
+            total_bytes: bytes(usage.f_blocks),
+            free_bytes: bytes(usage.f_bfree),
+            available_bytes: bytes(usage.f_bavail),
         })
     }
 
@@ -105,11 +105,11 @@ fn open_device(device: &str) -> Result<OwnedFd, Refusal> {
 fn kernel_log() -> Result<Vec<u8>, Refusal> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let log = open("/dev/kmsg", flags, Mode::empty()).map_err(refusal)?;
-    let (mut all, mut record) = (Vec::new(), vec![0; 8192]);
-    while all.len() < LOG_BYTES_MAX {
+    let (mut text, mut record) = (Vec::new(), vec![0; 8192]);
+    while text.len() < LOG_BYTES_MAX {
         match rustix::io::read(&log, &mut record[..]) {
             Ok(0) | Err(Errno::AGAIN) => break,
-            Ok(length) => all.extend_from_slice(&record[..length]),
+            Ok(length) => text.extend_from_slice(&record[..length]),
             // A record was overwritten while it was to be read; the next one is there.
             Err(Errno::PIPE) => {}
             // Longer than any that the kernel writes.
@@ -117,7 +117,7 @@ fn kernel_log() -> Result<Vec<u8>, Refusal> {
             Err(errno) => return Err(refusal(errno)),
         }
     }
-    Ok(all)
+    Ok(text)
 }
 
 /// The output of a program about a device. Programs are used where there is no other way, and none of them is
@@ -138,8 +138,8 @@ const BYTES_MAX: u64 = 4 << 20;
 /// milliseconds of that.
 const POLL_INTERVAL: Nanos = Nanos::from_millis(5);
 
-/// What `program` prints, whatever its exit code is: those that are asked here put bits into it that belong
-/// to the answer.
+/// What `program` prints, whatever its exit code is: the programs that are run here put bits of their answer
+/// into it.
 ///
 /// # Errors
 /// It is not installed, cannot be started, prints nothing, or takes longer than `limit`: then it is killed,
@@ -159,10 +159,10 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
     let (sender, receiver) = mpsc::channel();
     // A child of the program may hold the pipe longer than we wait; then this thread is left to end with it.
     let reader = Builder::new().spawn(move || {
-        let mut all = Vec::new();
-        let read = output.take(BYTES_MAX).read_to_end(&mut all);
+        let mut printed = Vec::new();
+        let read = output.take(BYTES_MAX).read_to_end(&mut printed);
         // After a timeout the receiver is gone.
-        let _ = sender.send(read.map(|_| all));
+        let _ = sender.send(read.map(|_| printed));
     });
     let answer = receiver.recv_timeout(limit);
     let is_over = answer.is_ok() && has_ended(&mut child, &clock, limit);
@@ -175,8 +175,8 @@ pub(crate) fn output(program: &Path, arguments: &[&str], limit: Duration) -> Res
         (Err(error), _) => Err(Refusal::Other(wording::not_started(&name, &error))),
         (_, Err(_)) => Err(Refusal::Other(wording::timed_out(&name, limit.as_secs()))),
         (_, Ok(Err(error))) => Err(Refusal::Other(wording::output_unreadable(&name, &error))),
-        (_, Ok(Ok(all))) if all.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
-        (_, Ok(Ok(all))) => Ok(all),
+        (_, Ok(Ok(printed))) if printed.is_empty() => Err(Refusal::Other(wording::not_reported_by(&name))),
+        (_, Ok(Ok(printed))) => Ok(printed),
     }
 }
 

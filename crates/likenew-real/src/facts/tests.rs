@@ -127,7 +127,7 @@ fn smartctl_completes_what_a_sata_ssd_counts_in_attributes_of_its_maker() {
   {"smartctl":{"version":[7,4],"exit_status":0},"in_smartctl_database":true,"smart_status":{"passed":true},
   "ata_smart_attributes":{"table":[{"id":177,"name":"Wear_Leveling_Count","value":88,"raw":{"value":140}},
   {"id":241,"name":"Total_LBAs_Written","value":99,"raw":{"value":2000000}}]}}"#;
-    let of = |text: &str| {
+    let wear_of = |text: &str| {
         let root = tempfile::tempdir().unwrap();
         let machine = Machine::unpack(&format!("{text}\n{answer}\n"), root.path());
         let drive = facts_of(&machine, root.path(), "/dev/sda").drives[0].clone();
@@ -136,12 +136,12 @@ fn smartctl_completes_what_a_sata_ssd_counts_in_attributes_of_its_maker() {
     };
     let by_smartctl = Some("smartctl 7.4 (json)".to_owned());
     assert_eq!(
-        of(&text),
+        wear_of(&text),
         (Some(3.0), Some(1_024_000_000), by_smartctl.clone()),
         "its own statistics go first"
     );
     let without: Vec<&str> = text.lines().take_while(|line| *line != "ask sda log-04-07 512").collect();
-    assert_eq!(of(&without.join("\n")), (Some(12.0), Some(1_024_000_000), by_smartctl));
+    assert_eq!(wear_of(&without.join("\n")), (Some(12.0), Some(1_024_000_000), by_smartctl));
 }
 
 #[test]
@@ -521,11 +521,11 @@ proptest::proptest! {
         for (which, bytes) in spoilt {
             fs::write(which.get(&files), bytes).unwrap();
         }
-        let mut asked: Vec<_> = machine.answers.keys().cloned().collect();
-        asked.sort();
+        let mut questions: Vec<_> = machine.answers.keys().cloned().collect();
+        questions.sort();
         for (which, bytes) in answers {
-            if !asked.is_empty() {
-                machine.answers.insert(which.get(&asked).clone(), bytes);
+            if !questions.is_empty() {
+                machine.answers.insert(which.get(&questions).clone(), bytes);
             }
         }
         let roots = Roots::at(root.path());

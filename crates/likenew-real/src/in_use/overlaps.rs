@@ -129,7 +129,7 @@ impl<'a> Overlaps<'a> {
         if !target.is_held {
             overlaps.find_other_names();
         }
-        overlaps.uses.sort_by_key(|one| one.rank);
+        overlaps.uses.sort_by_key(|usage| usage.rank);
         overlaps
     }
 
@@ -159,11 +159,11 @@ impl<'a> Overlaps<'a> {
     }
 
     /// Adds what the target's bytes lie in.
-    fn descend(&mut self, one: Overlap, target: &str) {
+    fn descend(&mut self, overlap: Overlap, target: &str) {
         let (store, range, kind, relation) =
-            (one.store, one.ranges[0].clone(), one.relation_kind, one.relation.clone());
-        let was_shared = one.is_shared;
-        if self.add(one).is_none() {
+            (overlap.store, overlap.ranges[0].clone(), overlap.relation_kind, overlap.relation.clone());
+        let was_shared = overlap.is_shared;
+        if self.add(overlap).is_none() {
             return;
         }
         let Some((number, node)) = self.node(store) else { return };
@@ -171,25 +171,25 @@ impl<'a> Overlaps<'a> {
         let over_loop = kind.max(RelationKind::Loop);
         if let Some((disk, start)) = node.part_of {
             let (below, name) = (Store::Device(disk), self.name_of(disk));
-            let one = Overlap::new(below, shifted(start), kind, was_shared, name, relation);
-            self.descend(one, target);
+            let lower = Overlap::new(below, shifted(start), kind, was_shared, name, relation);
+            self.descend(lower, target);
         }
         if let Ok(Some(backing)) = &node.backing {
             let name = node.device.attribute("loop/backing_file");
             let name = name.unwrap_or_else(|| wording::backing_of(&node.name));
             let relation = wording::target_lies_on_it(target);
             let range = shifted(backing.window.start);
-            let one = Overlap::new(backing.store, range, over_loop, true, name, relation);
-            self.descend(one, target);
+            let lower = Overlap::new(backing.store, range, over_loop, true, name, relation);
+            self.descend(lower, target);
             if matches!(backing.store, Store::File { .. }) {
                 self.visit_file(backing.store, backing_path(&node.device).as_deref(), false);
             }
         }
         for slave in &node.slaves {
             let (name, relation) = (self.name_of(*slave), wording::target_is_built_on_it(target));
-            let (below, all) = (Store::Device(*slave), self.all_of(*slave));
-            let one = Overlap::new(below, all, RelationKind::Mapping, was_shared, name, relation);
-            self.descend(one, target);
+            let (below, whole) = (Store::Device(*slave), self.all_of(*slave));
+            let lower = Overlap::new(below, whole, RelationKind::Mapping, was_shared, name, relation);
+            self.descend(lower, target);
         }
         for alias in self.snapshot.aliases(number) {
             let wwid = node.wwid.as_deref().unwrap_or_default();
@@ -222,7 +222,7 @@ impl<'a> Overlaps<'a> {
             return;
         }
         let is_known =
-            |number: &DeviceNumber| self.overlaps.iter().any(|one| one.store == Store::Device(*number));
+            |number: &DeviceNumber| self.overlaps.iter().any(|known| known.store == Store::Device(*number));
         let mut others = self.snapshot.nodes.iter().filter(|(number, _)| !is_known(number));
         let text = others.find_map(|(_, node)| {
             let backing = node.backing.as_ref().ok()?.as_ref()?;
@@ -374,10 +374,10 @@ impl<'a> Overlaps<'a> {
 
     /// Notes a loop device that may reach these bytes, or through which the target reaches its own.
     fn find_unknown_loops(&mut self) {
-        let stores: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
-        let of_found = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
-        let mut of_found = of_found.filter(|node| node.backing.is_err());
-        let text = match of_found.next() {
+        let stores: Vec<Store> = self.overlaps.iter().map(|overlap| overlap.store).collect();
+        let nodes = stores.iter().filter_map(|store| Some(self.node(*store)?.1));
+        let mut unknown = nodes.filter(|node| node.backing.is_err());
+        let text = match unknown.next() {
             Some(Node { name, backing: Err(UnknownBacking::Dead), .. }) => wording::dead_loop(name),
             Some(node) => wording::loop_backing_unknown(&node.name),
             None => match self.snapshot.unknown_loop(&stores) {
@@ -396,30 +396,31 @@ impl<'a> Overlaps<'a> {
         };
         let is_held = |node: &Node| node.holders.iter().any(is_below);
         let target = self.overlaps.first().map(|target| target.store);
-        let shared = self.overlaps.iter().filter(|one| one.is_shared && Some(one.store) != target);
-        let devices = shared.filter_map(|one| {
-            let (number, node) = self.node(one.store)?;
+        let shared =
+            self.overlaps.iter().filter(|overlap| overlap.is_shared && Some(overlap.store) != target);
+        let devices = shared.filter_map(|overlap| {
+            let (number, node) = self.node(overlap.store)?;
             let disk = node.part_of.and_then(|(disk, _)| self.snapshot.nodes.get(&disk));
             let is_free = !is_held(node) && !disk.is_some_and(is_held);
-            is_free.then_some((number, one))
+            is_free.then_some((number, overlap))
         });
         devices.collect()
     }
 
     /// Whether all that is against it is that somebody cannot be found out.
     pub(super) fn is_unsure(&self) -> bool {
-        self.uses.first().is_some_and(|one| one.rank == Rank::Unknown)
+        self.uses.first().is_some_and(|usage| usage.rank == Rank::Unknown)
     }
 
     /// Who uses one of them, as far as the kernel's own lists show.
     pub(super) fn structural_use(&self) -> Option<String> {
-        self.uses.first().map(|one| one.text.clone())
+        self.uses.first().map(|usage| usage.text.clone())
     }
 
     /// A program that writes to one of them as such, as virtual machines do, or to a file that may be one of them by another name:
     /// nothing else in the system shows it.
     pub(super) fn program(&self) -> Option<String> {
-        let candidates: Vec<Store> = self.overlaps.iter().map(|one| one.store).collect();
+        let candidates: Vec<Store> = self.overlaps.iter().map(|overlap| overlap.store).collect();
         let showing =
             if self.file_sizes.is_empty() { Vec::new() } else { self.snapshot.showing_others().collect() };
         let seek = || {
@@ -432,16 +433,17 @@ impl<'a> Overlaps<'a> {
             opened.or_else(shown)
         };
         let clock = Monotonic::start();
-        let mut found = seek()?;
+        let mut writer = seek()?;
         // Some open it only for a moment, though for writing (losetup, udev's helpers).
         for _ in 0..PASSING_TRIES {
             clock.rest(clock.now() + PASSING_PAUSE);
-            found = seek()?;
+            writer = seek()?;
         }
-        match found {
+        match writer {
             (program, Ok(mount)) => Some(wording::open_by_other_name(&program, &mount.point, &mount.kind)),
             (program, Err(store)) => {
-                let subject = self.overlaps.iter().find(|one| one.store == store).map(Overlap::subject)?;
+                let subject =
+                    self.overlaps.iter().find(|overlap| overlap.store == store).map(Overlap::subject)?;
                 Some(wording::open_for_writing(&program, &subject))
             }
         }

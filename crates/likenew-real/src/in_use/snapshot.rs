@@ -112,16 +112,16 @@ impl Snapshot {
             let mut stores: Vec<Store> = named.filter_map(Store::at).collect();
             stores.push(Store::Device(mount.device));
             let pool = pools.iter().filter(|pool| {
-                mount.kind == "btrfs" && pool.iter().any(|one| stores.contains(&Store::Device(*one)))
+                mount.kind == "btrfs" && pool.iter().any(|number| stores.contains(&Store::Device(*number)))
             });
-            let all: Vec<Store> = pool.flatten().copied().map(Store::Device).collect();
-            stores.extend(all);
+            let members: Vec<Store> = pool.flatten().copied().map(Store::Device).collect();
+            stores.extend(members);
             self.mounts.push(MountUse { stores, point: mount.point.clone(), program });
             self.mount_list.push(mount);
         }
         // Those that are mounted where we cannot see it.
-        for one in pools.iter().flatten() {
-            if let Some(node) = self.nodes.get(one) {
+        for number in pools.iter().flatten() {
+            if let Some(node) = self.nodes.get(number) {
                 self.file_systems.entry(node.name.clone()).or_insert_with(|| "btrfs".to_owned());
             }
         }
@@ -173,7 +173,7 @@ impl Node {
         let bytes = device.bytes()?;
         let is_partition = device.is_partition();
         let part_of = || Some((device.disk().number()?, device.range()?.0));
-        let numbers = |all: Vec<BlockDevice>| all.iter().filter_map(BlockDevice::number).collect();
+        let numbers = |devices: Vec<BlockDevice>| devices.iter().filter_map(BlockDevice::number).collect();
         let backing = Backing::read(&device);
         Some(Self {
             name: device.name(),
@@ -201,10 +201,10 @@ fn file_systems(sys: &Path) -> BTreeMap<String, String> {
         entries.filter_map(|entry| entry.file_name().into_string().ok()).collect::<Vec<_>>()
     };
     let kinds = entries(sys.join("fs"));
-    let all = kinds.into_iter().flat_map(|kind| {
+    let devices = kinds.into_iter().flat_map(|kind| {
         entries(sys.join("fs").join(&kind)).into_iter().map(move |name| (name, kind.clone()))
     });
-    all.collect()
+    devices.collect()
 }
 
 /// What UBI has attached, and all that shares flash with that: an MTD device is part of another where its

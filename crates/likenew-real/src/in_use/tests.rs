@@ -120,7 +120,7 @@ impl Sys {
         snapshot
     }
 
-    fn asked(&self, name: &str) -> Option<String> {
+    fn user_of(&self, name: &str) -> Option<String> {
         let target = Target::device(&BlockDevice::at(self.folder(name))).unwrap();
         Overlaps::find(&self.snapshot(), &target).structural_use()
     }
@@ -128,7 +128,7 @@ impl Sys {
     #[track_caller]
     fn refused(&self, names: &[&str], words: &[&str]) {
         for name in names {
-            let text = self.asked(name).unwrap_or_else(|| panic!("nobody uses {name}"));
+            let text = self.user_of(name).unwrap_or_else(|| panic!("nobody uses {name}"));
             for word in words {
                 assert!(text.contains(word), "{name}: \"{word}\" is missing in: {text}");
             }
@@ -138,7 +138,7 @@ impl Sys {
     #[track_caller]
     fn free(&self, names: &[&str]) {
         for name in names {
-            assert_eq!(self.asked(name), None, "{name}");
+            assert_eq!(self.user_of(name), None, "{name}");
         }
     }
 }
@@ -306,7 +306,7 @@ fn windows_over_one_file_meet_by_a_byte() {
         ((64 * MIB, 0), (64 * MIB, 4096), true),
         ((MIB, 4096), (MIB, 4096), true),
     ];
-    for (mounted, asked, shares) in cases {
+    for (mounted, queried, shares) in cases {
         let mut sys = Sys::new();
         let attach = |sys: &Sys, name: &str, (offset, limit): (u64, u64)| {
             let bytes = if limit == 0 { 4 * MIB } else { limit };
@@ -318,11 +318,11 @@ fn windows_over_one_file_meet_by_a_byte() {
             number
         };
         let number = attach(&sys, "loop900", mounted);
-        attach(&sys, "loop901", asked);
+        attach(&sys, "loop901", queried);
         sys.mount(number);
-        let found = sys.asked("loop901");
-        assert_eq!(found.is_some(), shares, "{mounted:?} {asked:?}: {found:?}");
-        if let Some(text) = found {
+        let user = sys.user_of("loop901");
+        assert_eq!(user.is_some(), shares, "{mounted:?} {queried:?}: {user:?}");
+        if let Some(text) = user {
             let path = file.path().display();
             let expected = format!("loop900, which covers the same bytes of {path}, is mounted at /mnt/x");
             assert!(text.starts_with(&expected), "{text}");
@@ -330,8 +330,8 @@ fn windows_over_one_file_meet_by_a_byte() {
         // The same of the file.
         let Some(Store::File { device, inode }) = Store::at(file.path()) else { panic!("a file") };
         let target = Target::file(file.path(), device, inode, 16 * MIB);
-        let found = Overlaps::find(&sys.snapshot(), &target).structural_use();
-        assert_eq!(found.is_some(), mounted.0 < 16 * MIB || asked.0 < 16 * MIB, "{found:?}");
+        let user = Overlaps::find(&sys.snapshot(), &target).structural_use();
+        assert_eq!(user.is_some(), mounted.0 < 16 * MIB || queried.0 < 16 * MIB, "{user:?}");
     }
 }
 
@@ -347,12 +347,12 @@ fn holes_of_a_disk_are_asked_for_alone() {
     let store = Store::Device(disk.number().unwrap());
     let node = snapshot.nodes.get_mut(&number).unwrap();
     node.backing = Ok(Some(crate::mounts::Backing { store, window: 10 * MIB..11 * MIB }));
-    let asked = |ranges| Overlaps::find(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
+    let user_of = |ranges| Overlaps::find(&snapshot, &Target::parts(&disk, ranges).unwrap()).structural_use();
     let whole = |range: Range<u64>| vec![range];
-    assert_eq!(asked(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
-    let text = asked(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
+    assert_eq!(user_of(vec![0..MIB, 9 * MIB..10 * MIB, 11 * MIB..16 * MIB]), None);
+    let text = user_of(vec![0..MIB, 9 * MIB..16 * MIB]).unwrap();
     assert!(text.contains("loop900, which lies on sda, is mounted"), "{text}");
-    assert_eq!(asked(whole(0..MIB)), None);
+    assert_eq!(user_of(whole(0..MIB)), None);
 }
 
 #[test]
@@ -413,7 +413,7 @@ fn what_shares_bytes_with_a_layer_below_a_mapping_is_claimed() {
         names.sort();
         names
     };
-    assert_eq!(sys.asked("dm-0"), None);
+    assert_eq!(sys.user_of("dm-0"), None);
     assert_eq!(claimed(&sys, &sys.snapshot(), "dm-0"), ["loop901", "loop901p1"]);
     // The disk below a loop device below a mapping.
     let mut snapshot = sys.snapshot();
@@ -508,10 +508,10 @@ fn what_is_below_is_found_through_partitions_and_slaves() {
         fs::write(sys.join("sda").join(partition).join("partition"), "1").unwrap();
     }
     std::os::unix::fs::symlink(sys.join("sda/sda1"), sys.join("dm-0/slaves/sda1")).unwrap();
-    let mut found = HashSet::new();
-    assert!(add_with_lower_devices(&BlockDevice::at(sys.join("dm-0")), &mut found));
+    let mut folders = HashSet::new();
+    assert!(add_with_lower_devices(&BlockDevice::at(sys.join("dm-0")), &mut folders));
     let expected = ["dm-0", "sda/sda1", "sda"].map(|name| sys.join(name));
-    assert_eq!(found, expected.into_iter().collect(), "not the other partition");
+    assert_eq!(folders, expected.into_iter().collect(), "not the other partition");
 }
 
 #[test]
@@ -520,10 +520,11 @@ fn a_file_of_the_system_may_get_its_own_bytes_back() {
     let Ok(path) = std::fs::canonicalize("/usr/bin/env") else {
         return eprintln!("SKIPPED: no /usr/bin/env");
     };
-    let found = path.metadata().unwrap();
-    let of =
-        |target: fn(&Path, u64, u64, u64) -> Target| target(&path, found.dev(), found.ino(), found.len());
+    let metadata = path.metadata().unwrap();
+    let target_of = |target: fn(&Path, u64, u64, u64) -> Target| {
+        target(&path, metadata.dev(), metadata.ino(), metadata.len())
+    };
     let mount = Mount::containing(std::fs::File::open(&path).unwrap()).unwrap();
     assert!(system_folder(&path, &mount).is_some());
-    assert_eq!(use_by_system(&of(Target::held_file)), None);
+    assert_eq!(use_by_system(&target_of(Target::held_file)), None);
 }

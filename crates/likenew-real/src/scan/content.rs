@@ -381,12 +381,12 @@ mod tests {
 
     #[test]
     fn no_ending_belongs_to_two_groups() {
-        let mut all: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
-        let count = all.len();
-        all.sort_unstable();
-        all.dedup();
-        assert_eq!(all.len(), count);
-        assert!(all.iter().all(|ending| !ending.is_empty()));
+        let mut endings: Vec<&str> = ENDINGS.iter().flat_map(|(_, endings)| *endings).copied().collect();
+        let count = endings.len();
+        endings.sort_unstable();
+        endings.dedup();
+        assert_eq!(endings.len(), count);
+        assert!(endings.iter().all(|ending| !ending.is_empty()));
     }
 
     #[test]

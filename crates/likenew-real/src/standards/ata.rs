@@ -281,10 +281,10 @@ mod tests {
         data[2..14].copy_from_slice(&[5, 1, 0, 9, 9, 7, 0, 0, 0, 0, 0, 0]);
         data[14..26].copy_from_slice(&[199, 0, 0, 100, 90, 0x34, 0x12, 0, 0, 0, 0, 0]);
         limits[2..4].copy_from_slice(&[5, 10]);
-        let found = attributes(&data, &limits).unwrap();
-        assert_eq!(found.len(), 2);
-        assert!(found[0].has_failed() && found[0].prefail);
-        assert_eq!((found[1].raw, found[1].threshold, found[1].has_failed()), (0x1234, 0, false));
+        let parsed = attributes(&data, &limits).unwrap();
+        assert_eq!(parsed.len(), 2);
+        assert!(parsed[0].has_failed() && parsed[0].prefail);
+        assert_eq!((parsed[1].raw, parsed[1].threshold, parsed[1].has_failed()), (0x1234, 0, false));
         assert_eq!(attributes(&data[..100], &limits), None);
         assert_eq!(attributes(&[0; 512], &limits), None);
     }

@@ -65,8 +65,8 @@ impl<'a> Controller<'a> {
     /// What it can sanitize by; nothing where it cannot (SANICAP, bytes 331 to 328).
     pub(crate) fn sanitize(&self) -> Option<Sanitize> {
         let bit = |bit: u32| self.number(328, 4) >> bit & 1 == 1;
-        let found = Sanitize { crypto: bit(0), block: bit(1), overwrite: bit(2) };
-        found.is_any().then_some(found)
+        let ways = Sanitize { crypto: bit(0), block: bit(1), overwrite: bit(2) };
+        ways.is_any().then_some(ways)
     }
 }
 

@@ -264,10 +264,10 @@ impl Processors {
         }
     }
 
-    /// Hands on what is known to be complete, in order of time. With `all`, everything that was read. Returns
-    /// until when.
-    pub(crate) fn merge(&mut self, all: bool, mut take: impl FnMut(&BlockEvent)) -> u64 {
-        let until = if all {
+    /// Hands on what is known to be complete, in order of time. With `is_end`, everything that was read.
+    /// Returns until when.
+    pub(crate) fn merge(&mut self, is_end: bool, mut take: impl FnMut(&BlockEvent)) -> u64 {
+        let until = if is_end {
             u64::MAX
         } else {
             self.all.iter().map(|processor| processor.read_until).min().unwrap_or(u64::MAX)
@@ -275,8 +275,12 @@ impl Processors {
         let order = &mut self.order;
         order.clear();
         let front = |processor: &Processor| processor.waiting.front().map(|event| event.at);
-        order
-            .extend(self.all.iter().enumerate().filter_map(|(index, of)| Some(Reverse((front(of)?, index)))));
+        order.extend(
+            self.all
+                .iter()
+                .enumerate()
+                .filter_map(|(index, processor)| Some(Reverse((front(processor)?, index)))),
+        );
         while let Some(Reverse((at, index))) = order.pop() {
             if at > until {
                 break;
@@ -363,9 +367,9 @@ mod tests {
         data.extend([4; 4]);
         let page = page(1000, 0, &data);
         let mut records = layout().records(&page).unwrap();
-        let found: Vec<(u64, usize, u8)> =
+        let summary: Vec<(u64, usize, u8)> =
             records.by_ref().map(|record| (record.at, record.bytes.len(), record.bytes[0])).collect();
-        assert_eq!(found, [(1010, 8, 1), (1016 + (1 << 27), 124, 2), ((2 << 27) + 3, 4, 3)]);
+        assert_eq!(summary, [(1010, 8, 1), (1016 + (1 << 27), 124, 2), ((2 << 27) + 3, 4, 3)]);
         assert!(records.is_whole() && !records.lost_before);
     }
 
@@ -419,35 +423,35 @@ field:char rwbs[8];offset:30;size:8;";
         processors
     }
 
-    fn merge_all(processors: &mut Processors, all: bool) -> Vec<u64> {
+    fn merge_all(processors: &mut Processors, is_end: bool) -> Vec<u64> {
         let mut times = Vec::new();
-        processors.merge(all, |event| times.push(event.at));
+        processors.merge(is_end, |event| times.push(event.at));
         times
     }
 
     #[test]
     fn records_come_out_in_order_of_time_as_far_as_all_were_read() {
-        let mut of = processors(&[&[1, 4, 9], &[2, 3, 5, 20], &[]], &[9, 20, 6]);
-        assert_eq!(merge_all(&mut of, false), [1, 2, 3, 4, 5]);
-        assert!(merge_all(&mut of, false).is_empty());
-        of.all[2].read_until = 9;
-        assert_eq!(merge_all(&mut of, false), [9]);
-        assert_eq!(merge_all(&mut of, true), [20]);
+        let mut processors = processors(&[&[1, 4, 9], &[2, 3, 5, 20], &[]], &[9, 20, 6]);
+        assert_eq!(merge_all(&mut processors, false), [1, 2, 3, 4, 5]);
+        assert!(merge_all(&mut processors, false).is_empty());
+        processors.all[2].read_until = 9;
+        assert_eq!(merge_all(&mut processors, false), [9]);
+        assert_eq!(merge_all(&mut processors, true), [20]);
     }
 
     #[test]
     fn what_comes_late_is_taken_all_the_same() {
-        let mut of = processors(&[&[5, 4, 6]], &[6]);
-        assert_eq!(merge_all(&mut of, false), [5, 4, 6]);
+        let mut processors = processors(&[&[5, 4, 6]], &[6]);
+        assert_eq!(merge_all(&mut processors, false), [5, 4, 6]);
     }
 
     #[test]
     fn a_broken_page_is_a_gap() {
-        let mut of = processors(&[&[]], &[0]);
-        of.page[8..16].copy_from_slice(&40u64.to_ne_bytes());
-        of.page[16..20].copy_from_slice(&u32::MAX.to_ne_bytes());
-        of.decode(0, 20, &mut Applications::new());
-        of.decode(0, 3, &mut Applications::new());
-        assert_eq!((of.broken_pages(), of.all[0].waiting.len()), (2, 1));
+        let mut processors = processors(&[&[]], &[0]);
+        processors.page[8..16].copy_from_slice(&40u64.to_ne_bytes());
+        processors.page[16..20].copy_from_slice(&u32::MAX.to_ne_bytes());
+        processors.decode(0, 20, &mut Applications::new());
+        processors.decode(0, 3, &mut Applications::new());
+        assert_eq!((processors.broken_pages(), processors.all[0].waiting.len()), (2, 1));
     }
 }

@@ -319,7 +319,7 @@ mod tests {
         Pairing::new(vec![0, 1000], vec![77])
     }
 
-    fn all(pairing: &mut Pairing, now: u64) -> Vec<PairedIo> {
+    fn drain(pairing: &mut Pairing, now: u64) -> Vec<PairedIo> {
         std::iter::from_fn(|| pairing.next(now)).collect()
     }
 
@@ -334,14 +334,14 @@ mod tests {
         pairing.take(0, &event(Step::Issue, 110, Op::Write, 8, 16));
         pairing.take(1, &event(Step::Issue, 120, Op::Trim, 1024, 2048));
         pairing.take(0, &event(Step::Complete, 130, Op::Write, 8, 16));
-        assert_eq!(all(&mut pairing, 130), []);
+        assert_eq!(drain(&mut pairing, 130), []);
         pairing.take(0, &event(Step::Complete, 150, Op::Read, 8, 8));
         assert_eq!(
-            all(&mut pairing, 150),
+            drain(&mut pairing, 150),
             [(0, io(0, Op::Read, 4096, 4096, Some(50))), (0, io(10, Op::Write, 4096, 8192, Some(20)))]
         );
         pairing.take(1, &event(Step::Complete, 170, Op::Trim, 1024, 2048));
-        assert_eq!(all(&mut pairing, 170), [(1, io(0, Op::Trim, 24 * 512, 1 << 20, Some(50)))]);
+        assert_eq!(drain(&mut pairing, 170), [(1, io(0, Op::Trim, 24 * 512, 1 << 20, Some(50)))]);
     }
 
     #[test]
@@ -354,7 +354,7 @@ mod tests {
             pairing.take(0, &event(Step::Complete, at, Op::Flush, 0, 0));
         }
         let latencies: Vec<_> =
-            all(&mut pairing, 30).into_iter().map(|(_, io)| io.latency.unwrap().0).collect();
+            drain(&mut pairing, 30).into_iter().map(|(_, io)| io.latency.unwrap().0).collect();
         assert_eq!(latencies, [10, 19, 28]);
     }
 
@@ -363,9 +363,9 @@ mod tests {
         let mut pairing = pairing();
         pairing.take(0, &event(Step::Issue, 0, Op::Read, 0, 64));
         pairing.take(0, &event(Step::Complete, 5, Op::Read, 0, 24));
-        assert_eq!(all(&mut pairing, 5), []);
+        assert_eq!(drain(&mut pairing, 5), []);
         pairing.take(0, &event(Step::Complete, 9, Op::Read, 24, 40));
-        assert_eq!(all(&mut pairing, 9), [(0, io(0, Op::Read, 0, 64 * 512, Some(9)))]);
+        assert_eq!(drain(&mut pairing, 9), [(0, io(0, Op::Read, 0, 64 * 512, Some(9)))]);
     }
 
     #[test]
@@ -376,7 +376,7 @@ mod tests {
         let worker = BlockEvent { application: 2, ..event(Step::Issue, 5, Op::Read, 0, 8) };
         pairing.take(0, &worker);
         pairing.take(0, &event(Step::Complete, 9, Op::Read, 0, 8));
-        assert_eq!(all(&mut pairing, 9), [(0, io(0, Op::Read, 0, 4096, Some(4)))]);
+        assert_eq!(drain(&mut pairing, 9), [(0, io(0, Op::Read, 0, 4096, Some(4)))]);
     }
 
     #[test]
@@ -389,7 +389,7 @@ mod tests {
         pairing.take(0, &BlockEvent { thread: 77, ..event(Step::Insert, 3, Op::Write, 8, 8) });
         pairing.take(0, &event(Step::Issue, 4, Op::Write, 8, 8));
         pairing.take(0, &event(Step::Complete, 5, Op::Write, 8, 8));
-        assert_eq!(all(&mut pairing, 9), [(0, io(0, Op::Read, 0, 4096, Some(1)))]);
+        assert_eq!(drain(&mut pairing, 9), [(0, io(0, Op::Read, 0, 4096, Some(1)))]);
         let counts = pairing.counts();
         assert_eq!((counts.ios, counts.own_ios, counts.own_bytes), (1, 1, 4096));
     }
@@ -403,7 +403,7 @@ mod tests {
         pairing.take(0, &event(Step::Complete, 12, Op::Read, 0, 8));
         pairing.take(0, &event(Step::Complete, 14, Op::Write, 0, 8));
         assert_eq!(
-            all(&mut pairing, 14),
+            drain(&mut pairing, 14),
             [(0, io(0, Op::Read, 0, 4096, None)), (0, io(10, Op::Read, 0, 4096, Some(2)))]
         );
         assert_eq!(pairing.counts(), PairCounts { ios: 2, open: 1, headless: 1, ..PairCounts::default() });
@@ -415,11 +415,11 @@ mod tests {
         let mut given = 0;
         for at in 0..2 * WAITING_MOST as u64 {
             pairing.take(0, &event(Step::Issue, at, Op::Write, at * 8, 8));
-            given += all(&mut pairing, at).len();
+            given += drain(&mut pairing, at).len();
         }
         assert_eq!(given, WAITING_MOST);
         assert!(pairing.waiting.len() <= WAITING_MOST && pairing.chains.len() <= WAITING_MOST);
-        assert_eq!(all(&mut pairing, PATIENCE_NS + 4 * WAITING_MOST as u64).len(), WAITING_MOST);
+        assert_eq!(drain(&mut pairing, PATIENCE_NS + 4 * WAITING_MOST as u64).len(), WAITING_MOST);
         assert!(pairing.chains.is_empty());
         for sector in 0..2 * SUBMITTERS_MOST as u64 {
             pairing.take(0, &event(Step::Insert, 0, Op::Write, sector, 8));
@@ -442,9 +442,9 @@ mod tests {
                 };
                 issued += usize::from(step == Step::Issue);
                 pairing.take(0, &event(step, at, Op::Read, place, sectors));
-                given.extend(all(&mut pairing, at));
+                given.extend(drain(&mut pairing, at));
             }
-            given.extend(all(&mut pairing, u64::MAX));
+            given.extend(drain(&mut pairing, u64::MAX));
             prop_assert!(given.len() <= issued);
             prop_assert!(given.windows(2).all(|pair| pair[0].1.at <= pair[1].1.at));
             prop_assert!(pairing.chains.is_empty() && pairing.waiting.is_empty());

@@ -110,7 +110,7 @@ pub(crate) enum Flush {
 /// # Errors
 /// The system's: `EOPNOTSUPP` where the file system does not tell.
 pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<Extent>, Errno> {
-    let mut found = Vec::new();
+    let mut extents = Vec::new();
     let mut start = 0;
     while start < bytes {
         let flags = if flush == Flush::First { FLAG_SYNC } else { 0 };
@@ -121,12 +121,12 @@ pub(crate) fn extents(file: impl AsFd, bytes: u64, flush: Flush) -> Result<Vec<E
         let (part, is_last) = parse(&map);
         let Some(last) = part.last() else { break };
         start = last.logical + last.length;
-        found.extend(part);
+        extents.extend(part);
         if is_last {
             break;
         }
     }
-    Ok(found)
+    Ok(extents)
 }
 
 /// The pieces of the first `bytes` of a file that lie on the device as the file has them, for a target whose
@@ -139,11 +139,11 @@ pub(crate) fn device_extents(
     offset: u64,
     bytes: u64,
 ) -> Result<Vec<likenew_core::probe::Extent>, String> {
-    let found = extents(file, bytes, Flush::Never).map_err(wording::place_unknown)?;
-    if found.len() > ExtentMap::EXTENTS_MAX {
-        return Err(wording::too_many_extents(found.len()));
+    let extents = extents(file, bytes, Flush::Never).map_err(wording::place_unknown)?;
+    if extents.len() > ExtentMap::EXTENTS_MAX {
+        return Err(wording::too_many_extents(extents.len()));
     }
-    let in_place = found.iter().filter(|extent| extent.unfit().is_none());
+    let in_place = extents.iter().filter(|extent| extent.unfit().is_none());
     let piece = |extent: &Extent| likenew_core::probe::Extent {
         offset: offset + extent.logical,
         device_offset: extent.physical,
@@ -340,8 +340,8 @@ mod tests {
         map.extents[1] =
             RawExtent { logical: 4096, physical: 40960, length: 4096, flags: 0x1001, ..NO_EXTENT };
         map.extents[2] = RawExtent { length: 1, ..NO_EXTENT };
-        let (found, is_last) = parse(&map);
-        assert_eq!(found, [extent(0, 8192, 4096, 0), extent(4096, 40960, 4096, 0x1001)]);
+        let (extents, is_last) = parse(&map);
+        assert_eq!(extents, [extent(0, 8192, 4096, 0), extent(4096, 40960, 4096, 0x1001)]);
         assert!(is_last);
         map.mapped = u32::MAX;
         assert_eq!(parse(&map).0.len(), 3, "a wrong count reads nothing beyond");
@@ -391,9 +391,9 @@ mod tests {
         file.write_all(&[1; 1 << 20]).unwrap();
         file.as_file().sync_all().unwrap();
         match extents(file.as_file(), 1 << 20, Flush::First) {
-            Ok(found) => {
-                assert!(found.iter().map(|extent| extent.length).sum::<u64>() >= 1 << 20, "{found:?}");
-                assert_eq!(found[0].logical, 0);
+            Ok(extents) => {
+                assert!(extents.iter().map(|extent| extent.length).sum::<u64>() >= 1 << 20, "{extents:?}");
+                assert_eq!(extents[0].logical, 0);
             }
             Err(errno) => assert!(matches!(errno, Errno::OPNOTSUPP | Errno::NOTTY), "{errno}"),
         }

@@ -52,20 +52,20 @@ pub(crate) fn device_path(device: &BlockDevice) -> TrimPath {
 
 /// A device and everything that it is built on, from the top down; below an array its members, one after the other.
 pub(crate) fn stack(device: &BlockDevice) -> Vec<BlockDevice> {
-    let mut all = Vec::new();
-    add(device, &mut all);
-    all
+    let mut devices = Vec::new();
+    add(device, &mut devices);
+    devices
 }
 
 /// Deeper than any real stack: only a bug could make /sys lead in a circle.
 const DEVICES_MAX: usize = 64;
 
-fn add(device: &BlockDevice, all: &mut Vec<BlockDevice>) {
-    if all.len() >= DEVICES_MAX || all.iter().any(|known| known.folder() == device.folder()) {
+fn add(device: &BlockDevice, devices: &mut Vec<BlockDevice>) {
+    if devices.len() >= DEVICES_MAX || devices.iter().any(|known| known.folder() == device.folder()) {
         return;
     }
-    all.push(device.clone());
-    device.devices_below().iter().for_each(|below| add(below, all));
+    devices.push(device.clone());
+    device.devices_below().iter().for_each(|below| add(below, devices));
 }
 
 fn layer(device: &BlockDevice) -> Layer {
@@ -226,9 +226,13 @@ fn claims(trims: bool, reads_as: ReadsAs, evidence: String) -> TrimCapabilities 
 }
 
 fn scsi_claims(page: &[u8]) -> Option<TrimCapabilities> {
-    let found = scsi::provisioning(page)?;
-    let reads_as = if found.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything };
-    Some(claims(found.unmaps, reads_as, wording::scsi_claims(found.unmaps, found.reads_as)))
+    let provisioning = scsi::provisioning(page)?;
+    let reads_as = if provisioning.reads_as & 1 == 1 { ReadsAs::Zeros } else { ReadsAs::Anything };
+    Some(claims(
+        provisioning.unmaps,
+        reads_as,
+        wording::scsi_claims(provisioning.unmaps, provisioning.reads_as),
+    ))
 }
 
 fn ata_claims(trim_support: TrimSupport) -> TrimCapabilities {
@@ -393,10 +397,10 @@ mod tests {
     #[test]
     fn a_circle_ends() {
         let sys = Sys::new();
-        let (one, two) = (sys.device("dm-0", &[PASSES]), sys.device("dm-1", &[PASSES]));
-        sys.built_on(&one, &two);
-        sys.built_on(&two, &one);
-        assert_eq!(stack(&one).len(), 2);
+        let (first, second) = (sys.device("dm-0", &[PASSES]), sys.device("dm-1", &[PASSES]));
+        sys.built_on(&first, &second);
+        sys.built_on(&second, &first);
+        assert_eq!(stack(&first).len(), 2);
     }
 
     #[test]

@@ -37,13 +37,13 @@ pub(crate) fn read_back(
     if let Some(reason) = mounted.unsuitable() {
         return Ok(ProbeResult::Unknown(reason));
     }
-    let (all, kept, released) =
+    let (whole, kept, released) =
         (0..request.bytes_written(), 0..request.bytes, request.bytes..request.bytes_written());
     let failed = |errno: Errno| not_possible(action::USE_FILE_IN, scratch.path(), errno);
     let file = OwnFile::create(scratch, number).map_err(failed)?;
-    file.write(request.seed, all.end).map_err(failed)?;
-    let mut result = ReadBackResult { bytes_written: all.end, ..ReadBackResult::default() };
-    let map = extents(&file, all.end, Flush::First).map_err(wording::place_unknown);
+    file.write(request.seed, whole.end).map_err(failed)?;
+    let mut result = ReadBackResult { bytes_written: whole.end, ..ReadBackResult::default() };
+    let map = extents(&file, whole.end, Flush::First).map_err(wording::place_unknown);
     let halves = map.and_then(|map| Ok((places(&map, &kept)?, places(&map, &released)?)));
     let mut reader = match &halves {
         Ok((kept, released)) if request.raw => Reader::open(mounted, request, kept, released)?,
@@ -53,7 +53,7 @@ pub(crate) fn read_back(
     if let Ok(reading) = &mut reader {
         let written = reading.read_both_halves();
         result.before_release = Some(written);
-        if written.pattern_bytes < all.end {
+        if written.pattern_bytes < whole.end {
             let reason = wording::DATA_ELSEWHERE;
             reader = Err(reason.to_owned());
         }

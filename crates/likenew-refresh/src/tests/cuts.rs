@@ -107,9 +107,9 @@ impl Case {
         }
         refresh.stop()?;
         match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
-            Ok(found) => {
-                assert_eq!((found.in_flight().count(), found.differences().count()), (0, 0));
-                finish(found.resume(&mut self.salvage)?)
+            Ok(inspected) => {
+                assert_eq!((inspected.in_flight().count(), inspected.differences().count()), (0, 0));
+                finish(inspected.resume(&mut self.salvage)?)
             }
             Err(RefreshError::Finished) => Ok(()),
             Err(error) => Err(error),
@@ -117,16 +117,16 @@ impl Case {
     }
 
     fn resume(&mut self, counts: &mut Counts) -> Result<(), RefreshError> {
-        let found = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY);
-        let found = match found {
+        let inspected = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY);
+        let inspected = match inspected {
             Err(RefreshError::Finished) => return Ok(()),
-            found => found?,
+            inspected => inspected?,
         };
-        let refresh = match found.resume(&mut self.salvage) {
+        let refresh = match inspected.resume(&mut self.salvage) {
             Err(RefreshError::TooMuch { .. }) if !self.power.is_off() => {
                 counts.by_word += 1;
-                let found = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY)?;
-                found.with_owner_confirmation().resume(&mut self.salvage)
+                let inspected = InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY)?;
+                inspected.with_owner_confirmation().resume(&mut self.salvage)
             }
             refresh => refresh,
         };
@@ -152,8 +152,8 @@ impl Case {
 
     /// Everything but chunks in flight is whole; whether a journal was begun.
     fn inspect(&mut self, counts: &mut Counts) -> bool {
-        let found = match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
-            Ok(found) => found,
+        let inspected = match InspectedRefresh::inspect(&mut self.store, &mut self.file, IDENTITY) {
+            Ok(inspected) => inspected,
             Err(RefreshError::Finished) => {
                 self.is_whole();
                 return true;
@@ -168,9 +168,9 @@ impl Case {
             }
             Err(error) => panic!("case {}: {error}", self.seed),
         };
-        let in_flight: Vec<_> = found.in_flight().collect();
+        let in_flight: Vec<_> = inspected.in_flight().collect();
         assert!(in_flight.len() <= 2);
-        let differences: Vec<_> = found.differences().cloned().collect();
+        let differences: Vec<_> = inspected.differences().cloned().collect();
         counts.torn_chunks += u64::from(!differences.is_empty());
         counts.unreadable += differences.iter().filter(|difference| !difference.is_readable).count() as u64;
         let inside = |at: u64| in_flight.iter().any(|place| place.contains(&at));

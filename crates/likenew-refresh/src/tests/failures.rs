@@ -193,7 +193,7 @@ fn a_file_that_is_full_stops_it_before_the_store_is_touched() {
         assert!(store.device.content() == truth);
         file.1 = u32::MAX;
         match InspectedRefresh::inspect(&mut store, &mut file, "") {
-            Ok(found) => run(found.resume(&mut Vec::new()).unwrap()).unwrap(),
+            Ok(inspected) => run(inspected.resume(&mut Vec::new()).unwrap()).unwrap(),
             Err(error) => assert!(matches!(error, RefreshError::NoJournal(_)) && writes < 4, "{error}"),
         }
     }
@@ -248,9 +248,9 @@ fn whoever_wants_the_store_gets_it_with_nothing_left_to_restore() {
         truth.fill(0x77);
         store.0.device.scribble(0, &truth);
         store.1 = u32::MAX;
-        let found = InspectedRefresh::inspect(&mut store, &mut file, "").unwrap();
-        assert_eq!(found.in_flight().count(), 0);
-        run(found.resume(&mut salvage).unwrap()).unwrap();
+        let inspected = InspectedRefresh::inspect(&mut store, &mut file, "").unwrap();
+        assert_eq!(inspected.in_flight().count(), 0);
+        run(inspected.resume(&mut salvage).unwrap()).unwrap();
         assert!(store.0.device.content() == truth && salvage.is_empty());
     }
 }

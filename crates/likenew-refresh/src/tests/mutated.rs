@@ -47,8 +47,8 @@ impl Base {
         }
         drop(refresh);
         let mut base = Self { journal, truth: truth.clone(), store: truth };
-        let found = InspectedRefresh::inspect(&mut device, &mut base.journal, IDENTITY).unwrap();
-        let in_flight: Vec<_> = found.in_flight().collect();
+        let inspected = InspectedRefresh::inspect(&mut device, &mut base.journal, IDENTITY).unwrap();
+        let in_flight: Vec<_> = inspected.in_flight().collect();
         for place in &in_flight {
             for _ in 0..torn {
                 let sector = random.random_range(place.start / 512..place.end / 512) as usize;
@@ -188,8 +188,8 @@ fn no_mutated_journal_leads_to_a_wrong_write() {
         let length = journal.len();
         let pieces = scan_saved_pieces(&mut journal).unwrap();
         assert!(pieces.iter().map(|piece| piece.range.end - piece.range.start).sum::<u64>() <= length as u64);
-        let found = InspectedRefresh::inspect(&mut store, &mut journal, IDENTITY);
-        let refresh = found.and_then(|found| found.resume(&mut Vec::new()));
+        let inspected = InspectedRefresh::inspect(&mut store, &mut journal, IDENTITY);
+        let refresh = inspected.and_then(|inspected| inspected.resume(&mut Vec::new()));
         match refresh {
             Err(error) => {
                 assert!(error.is_refusal(), "{error}");

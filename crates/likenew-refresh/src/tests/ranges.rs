@@ -57,11 +57,11 @@ proptest! {
         };
         let covers = |ranges: &Ranges, at: u64| ranges.as_slice().iter().any(|range| range.contains(&at));
         let (one, two) = (union(&one), union(&two));
-        let rest = one.subtract(&two);
+        let remainder = one.subtract(&two);
         for at in (0..130 * 512).step_by(512) {
-            prop_assert_eq!(covers(&rest, at), covers(&one, at) && !covers(&two, at));
+            prop_assert_eq!(covers(&remainder, at), covers(&one, at) && !covers(&two, at));
         }
-        prop_assert_eq!(Ranges::new(rest.as_slice(), 120 * 512, 512).unwrap(), rest);
+        prop_assert_eq!(Ranges::new(remainder.as_slice(), 120 * 512, 512).unwrap(), remainder);
     }
 }
 

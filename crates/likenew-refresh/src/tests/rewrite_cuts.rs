@@ -72,21 +72,21 @@ impl Drive {
     }
 
     fn run(mut self, counts: &mut Counts) {
-        let all =
+        let all_pieces =
             pieces(self.truth.len() as u64, u64::from(likenew_core::drive::BlockStore::block(&self.store)));
         let (mut at, mut cuts) = (0, 0);
-        while at < all.len() {
+        while at < all_pieces.len() {
             if cuts < CUTS_MAX {
                 let most = [6, 40, 300, 2000][self.random.random_range(0..4)];
                 self.power.cut_after(self.random.random_range(0..most));
             }
             let was_begun = self.journal.is_some();
-            match self.piece(&all[at]) {
+            match self.piece(&all_pieces[at]) {
                 Ok(()) => at += 1,
                 Err(error) => {
                     assert!(self.power.is_off(), "drive {}: {error}", self.seed);
                     counts.while_resuming += u64::from(was_begun);
-                    counts.second_pass += u64::from(at >= all.len() / 2);
+                    counts.second_pass += u64::from(at >= all_pieces.len() / 2);
                     self.restore_power(counts);
                     self.inspect(counts);
                     cuts += 1;
@@ -102,11 +102,11 @@ impl Drive {
         match &mut self.journal {
             Some(journal) => match InspectedRefresh::inspect(&mut self.store, &mut *journal, IDENTITY) {
                 Err(RefreshError::Finished) => {}
-                found => {
-                    let mut refresh = match found?.resume(&mut self.salvage) {
+                inspected => {
+                    let mut refresh = match inspected?.resume(&mut self.salvage) {
                         Err(RefreshError::TooMuch { .. }) => {
-                            let found = InspectedRefresh::inspect(&mut self.store, journal, IDENTITY)?;
-                            found.with_owner_confirmation().resume(&mut self.salvage)?
+                            let inspected = InspectedRefresh::inspect(&mut self.store, journal, IDENTITY)?;
+                            inspected.with_owner_confirmation().resume(&mut self.salvage)?
                         }
                         refresh => refresh?,
                     };
@@ -146,10 +146,10 @@ impl Drive {
             return self.is_whole();
         };
         match InspectedRefresh::inspect(&mut self.store, journal, IDENTITY) {
-            Ok(found) => {
-                let in_flight: Vec<Range<u64>> = found.in_flight().collect();
-                let differences: Vec<_> = found.differences().cloned().collect();
-                drop(found);
+            Ok(inspected) => {
+                let in_flight: Vec<Range<u64>> = inspected.in_flight().collect();
+                let differences: Vec<_> = inspected.differences().cloned().collect();
+                drop(inspected);
                 counts.torn += u64::from(!differences.is_empty());
                 for (index, block) in self.truth.chunks(512).enumerate() {
                     let at = index * 512;
@@ -179,8 +179,8 @@ impl Drive {
 #[test]
 fn pieces_cover_every_byte_twice() {
     for bytes in [64 * 512, 1 << 20, 4096 * 77] {
-        let all = pieces(bytes, 512);
-        let (first, second) = all.split_at(all.len() / 2);
+        let all_pieces = pieces(bytes, 512);
+        let (first, second) = all_pieces.split_at(all_pieces.len() / 2);
         assert_eq!(first, second);
         let end = first.iter().fold(0, |at, piece| {
             assert_eq!(piece.start, at);

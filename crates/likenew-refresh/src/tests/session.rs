@@ -52,13 +52,13 @@ fn cut_off(device: &mut VolatileDevice, place: &JournalPaths, steps: usize) {
     }
 }
 
-fn found<'a>(
+fn inspected<'a>(
     device: &'a mut VolatileDevice,
     place: &JournalPaths,
 ) -> InspectedRefresh<&'a mut VolatileDevice, JournalFile> {
     let interrupted = InterruptedRefresh::find(place).unwrap().expect("there is a journal");
     match interrupted.inspect(device, StoreFacts::from(IDENTITY)).unwrap() {
-        State::Resumable(found) => *found,
+        State::Resumable(inspected) => *inspected,
         state => panic!("{state:?}"),
     }
 }
@@ -81,11 +81,12 @@ fn a_session_leaves_nothing_behind_and_one_that_stops_goes_on() {
     let stopped = session.run(true, |progress| progress.written_bytes >= 3 * CHUNK as u64).unwrap();
     assert!(matches!(stopped.end, End::Stopped), "{stopped:?}");
     assert_eq!(stopped.journal, Some(folder.path().join(JOURNAL)));
-    let resumed = RefreshSession::resume(found(&mut device, &place)).unwrap().run(true, |_| false).unwrap();
+    let resumed =
+        RefreshSession::resume(inspected(&mut device, &place)).unwrap().run(true, |_| false).unwrap();
     assert!(matches!(resumed.end, End::Complete) && resumed.salvage.is_none(), "{resumed:?}");
     assert_eq!(resumed.progress.written_bytes, 5 * CHUNK as u64);
     assert!(names(folder.path()).is_empty() && device.content() == truth);
-    // Where nothing is to go on from, a stop leaves nothing either.
+    // Where there is nothing to resume, a stop leaves nothing either.
     let session = RefreshSession::begin(&mut device, &place, &task(truth.len())).unwrap();
     assert!(matches!(session.run(false, |_| true).unwrap().end, End::Stopped));
     assert!(names(folder.path()).is_empty());
@@ -112,8 +113,8 @@ fn a_second_cut_while_going_on_keeps_everything_and_a_third_run_ends_it() {
         while let Some(interrupted) = InterruptedRefresh::find(&place).unwrap() {
             let looked = interrupted.inspect(&mut device, StoreFacts::from(IDENTITY));
             let ended = match looked {
-                Ok(State::Resumable(found)) => {
-                    RefreshSession::resume(*found).and_then(|session| session.run(true, |_| false))
+                Ok(State::Resumable(inspected)) => {
+                    RefreshSession::resume(*inspected).and_then(|session| session.run(true, |_| false))
                 }
                 Ok(State::Finished(file) | State::Changed(file)) => {
                     file.remove().unwrap();
@@ -169,7 +170,8 @@ fn what_was_kept_before_stays_as_it_is() {
     let (truth, mut device, _) = drive(8);
     cut_off(&mut device, &place, 4);
     device.scribble(3 * CHUNK + 512, &[9; 512]);
-    let outcome = RefreshSession::resume(found(&mut device, &place)).unwrap().run(false, |_| false).unwrap();
+    let outcome =
+        RefreshSession::resume(inspected(&mut device, &place)).unwrap().run(false, |_| false).unwrap();
     assert_eq!(outcome.salvage, Some(folder.path().join("salvage-5")));
     assert!(device.content() == truth);
     assert_eq!(fs::read(folder.path().join("salvage")).unwrap(), b"kept");

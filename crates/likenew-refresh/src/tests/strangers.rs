@@ -45,8 +45,8 @@ impl Cut {
         drop(refresh);
         device.restore_power(End::PowerLost);
         let mut cut = Self { device, journal, salvage: Vec::new(), in_flight: Vec::new() };
-        let found = cut.inspect().unwrap();
-        let (in_flight, torn) = (found.in_flight().collect::<Vec<_>>(), found.differences().count());
+        let inspected = cut.inspect().unwrap();
+        let (in_flight, torn) = (inspected.in_flight().collect::<Vec<_>>(), inspected.differences().count());
         assert!(in_flight.iter().any(|place| place.contains(&(FREE.end as u64 - 1))), "{in_flight:?}");
         cut.in_flight = in_flight;
         (torn == 0).then_some(cut)
@@ -150,8 +150,9 @@ fn more_than_a_cut_tears_is_left_alone_without_the_owners_word() {
         let error = cut.refuses();
         assert!(matches!(error, RefreshError::TooMuch { .. }), "{error}");
         let Cut { device, journal, salvage, .. } = &mut cut;
-        let found = InspectedRefresh::inspect(device, journal, IDENTITY).unwrap().with_owner_confirmation();
-        let mut refresh = found.resume(salvage).unwrap();
+        let inspected =
+            InspectedRefresh::inspect(device, journal, IDENTITY).unwrap().with_owner_confirmation();
+        let mut refresh = inspected.resume(salvage).unwrap();
         while refresh.step().unwrap().is_some() {}
         assert!(cut.device.content() == before);
         let kept: u64 = scan_saved_pieces(&mut cut.salvage)

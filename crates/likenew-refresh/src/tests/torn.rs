@@ -46,8 +46,8 @@ fn a_slot_that_was_being_written_is_of_no_account() {
     for (from, to) in [(BLOCK + 700, BLOCK + CHUNK), (0, BLOCK), (0, BLOCK + CHUNK)] {
         let (truth, mut device, mut journal) = dropped();
         journal[SLOTS[0] + from..SLOTS[0] + to].fill(0);
-        let found = InspectedRefresh::inspect(&mut device, &mut journal, "").unwrap();
-        assert_eq!((found.in_flight().count(), found.differences().count()), (1, 0));
+        let inspected = InspectedRefresh::inspect(&mut device, &mut journal, "").unwrap();
+        assert_eq!((inspected.in_flight().count(), inspected.differences().count()), (1, 0));
         assert_eq!(finish(&mut device, &mut journal).unwrap(), 1 + 5);
         assert!(device.content() == truth);
     }

@@ -140,7 +140,7 @@ impl Page {
                 let heading = if *name == label { label } else { format!("{name} = {label}") };
                 block = format!("{}\n", self.title(&heading));
             }
-            block += &self.found(member);
+            block += &self.results(member);
             blocks.push(block);
         }
         blocks.extend(group.tables().iter().map(|(title, grid)| self.table(title, grid)));
@@ -166,7 +166,7 @@ impl Page {
         parts
     }
 
-    fn found(&self, labeled: &LabeledDocument) -> String {
+    fn results(&self, labeled: &LabeledDocument) -> String {
         let document = &labeled.document;
         let mut parts = vec![self.headline(document, usize::MAX)];
         if let Some(table) = &document.overview.table

@@ -52,18 +52,18 @@ impl Page {
         if series.shape == Shape::Bars && bars <= BARS_MAX {
             return text + &self.bars(&series);
         }
-        let all: Vec<usize> = (0..series.lines.len()).collect();
-        if self.paint.color || all.len() == 1 {
+        let lines: Vec<usize> = (0..series.lines.len()).collect();
+        if self.paint.color || lines.len() == 1 {
             text += &self.legend(&series);
-            text += &self.plot(&series, &all);
+            text += &self.plot(&series, &lines);
         } else {
             // Lines that only differ in color are drawn one below the other, on the same axes.
-            for index in all.iter().copied().take(LINES_APART_MAX) {
+            for index in lines.iter().copied().take(LINES_APART_MAX) {
                 text += &format!("{}\n", clean(&series.lines[index].name));
                 text += &self.plot(&with_own_marks(&series, index), &[index]);
             }
-            if all.len() > LINES_APART_MAX {
-                let more = all.len() - LINES_APART_MAX;
+            if lines.len() > LINES_APART_MAX {
+                let more = lines.len() - LINES_APART_MAX;
                 text += &self.faint_lines(&wording::lines_left_out(more));
             }
         }
@@ -78,7 +78,7 @@ impl Page {
         Plot { series, lines, width, height: HEIGHT, paint: &self.paint }.draw()
     }
 
-    /// A series under its title in at most this many lines; `None` if it takes more.
+    /// A series under its title in at most this many lines; nothing if it takes more.
     pub(super) fn picture_within(&self, picture: &Picture, lines_max: usize) -> Vec<String> {
         let inner = Page { width: self.width - 2, paint: Paint { color: self.paint.color } };
         let (series, _) = drawable(&picture.series);
@@ -99,9 +99,9 @@ impl Page {
             if height < HEIGHT_MIN {
                 return Vec::new();
             }
-            let all: Vec<usize> = (0..series.lines.len()).collect();
+            let lines: Vec<usize> = (0..series.lines.len()).collect();
             let width = inner.width.min(WIDTH_MAX);
-            text += &Plot { series: &series, lines: &all, width, height, paint: &inner.paint }.draw();
+            text += &Plot { series: &series, lines: &lines, width, height, paint: &inner.paint }.draw();
             text += &marks;
         }
         let lines: Vec<String> = text.lines().map(|line| format!("  {line}")).collect();

@@ -280,7 +280,7 @@ impl Page {
     ) -> Vec<String> {
         let tables = if comparison.is_some() { Vec::new() } else { group.tables() };
         let last = self.last_line(details_command, None);
-        let difference = comparison.map_or_else(Vec::new, |of| self.headline(of, HEADLINE_MAX));
+        let difference = comparison.map_or_else(Vec::new, |document| self.headline(document, HEADLINE_MAX));
         let speeds = comparison.and_then(|comparison| comparison.overview.table.as_ref());
         let mut headlines = Vec::new();
         for (member, name) in group.members.iter().zip(&group.names) {

@@ -60,15 +60,15 @@ impl Page {
         // Each row of a table that fits takes one line; headings take as many as they need.
         let mut shown = rows.len();
         loop {
-            let mut all = title.clone();
-            all.extend(lines(&self.set(&grid.headings, &rows[..shown], part)));
+            let mut block = title.clone();
+            block.extend(lines(&self.set(&grid.headings, &rows[..shown], part)));
             if shown < grid.rows.len() || columns > 0 {
-                all.push(self.paint.faint(&omitted_on_screen(grid.rows.len() - shown, columns)));
+                block.push(self.paint.faint(&omitted_on_screen(grid.rows.len() - shown, columns)));
             }
-            if all.len() <= lines_max {
-                return all;
+            if block.len() <= lines_max {
+                return block;
             }
-            let Some(fewer) = shown.checked_sub((all.len() - lines_max).max(1)).filter(|rows| *rows > 0)
+            let Some(fewer) = shown.checked_sub((block.len() - lines_max).max(1)).filter(|rows| *rows > 0)
             else {
                 return Vec::new();
             };
@@ -189,9 +189,12 @@ impl Page {
         let layout = Layout::new(table, self.width);
         let mut lines = vec![self.paint.faint(&layout.headings(table))];
         let rows: Vec<Vec<String>> = table.rows.iter().map(|row| self.overview_row(row, &layout)).collect();
-        let all: usize = rows.iter().map(Vec::len).sum();
-        let room =
-            if lines.len() + all <= lines_max { all } else { lines_max.saturating_sub(lines.len() + 1) };
+        let row_lines: usize = rows.iter().map(Vec::len).sum();
+        let room = if lines.len() + row_lines <= lines_max {
+            row_lines
+        } else {
+            lines_max.saturating_sub(lines.len() + 1)
+        };
         let (mut used, mut shown) = (0, 0);
         for row in &rows {
             if used + row.len() > room {
@@ -315,8 +318,8 @@ fn cell_lines(cell: &str, width: usize) -> Vec<String> {
     }
     let mut lines = wrap(cell, "", 0, width);
     if lines.len() > CELL_LINES {
-        let rest = lines.split_off(CELL_LINES - 1).join(" ");
-        lines.push(rest);
+        let last = lines.split_off(CELL_LINES - 1).join(" ");
+        lines.push(last);
     }
     lines.iter().map(|line| if line.width() > width { pad(line, width) } else { line.clone() }).collect()
 }

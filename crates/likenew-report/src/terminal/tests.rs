@@ -376,12 +376,12 @@ fn a_long_table_shows_its_first_rows_and_says_what_is_left() {
         let (_, files) = text.split_once("files ─").unwrap();
         files.split_once("\n\n").unwrap().0.to_owned()
     };
-    let one = long(vec![fixtures::fill("a")]);
+    let single = long(vec![fixtures::fill("a")]);
     assert!(
-        one.ends_with(
+        single.ends_with(
             "   8  76.9       0  13.0 ms   836 ms\n… and 192 more rows: --json or --html has all of them"
         ),
-        "{one}"
+        "{single}"
     );
     let mut wide = fixtures::fill("b");
     for row in wide.tables.get_mut("files").unwrap() {

@@ -21,7 +21,7 @@ use super::check_options::{CatalogMatch, CheckOptions, PeersOption};
 use super::results::PauseLatencies;
 use super::wording::{self, Explained, Magnitude, PlaceInClass, Shortfall, Source, Speed, Speeds, Subject};
 
-/// Pieces of evidence for a cause that its answer lists, and of those against it; the table has all.
+/// Most pieces of evidence for a cause that its answer lists, and against it; the table has all.
 const EVIDENCE_MAX: usize = 4;
 const AGAINST_MAX: usize = 2;
 /// Weight of evidence in bits below which only the table lists it. Chosen: 1.5 bits are odds of 3 to 1.
@@ -53,7 +53,9 @@ pub(super) struct Answers<'a> {
 
 /// Causes that do harm: neither by design, nor a sleep in pauses that only costs the first read after them.
 pub(crate) fn harmful_causes(diagnosis: &Diagnosis) -> impl Iterator<Item = &FoundCause> {
-    let is_harmful = |found: &&FoundCause| found.cause.kind != CauseKind::ByDesign && !is_normal_sleep(found);
+    let is_harmful = |found_cause: &&FoundCause| {
+        found_cause.cause.kind != CauseKind::ByDesign && !is_normal_sleep(found_cause)
+    };
     diagnosis.causes.iter().filter(is_harmful)
 }
 
@@ -147,7 +149,7 @@ impl Answers<'_> {
         self.worst_of(self.problems())
     }
 
-    /// The one that is slow for certain by most.
+    /// The one that certainly fell farthest.
     fn worst_of(&self, symptoms: Vec<Symptom>) -> Option<Shortfall> {
         let below = symptoms.into_iter().filter_map(|symptom| match symptom {
             Symptom::Below(metric) => self.shortfall(metric),
@@ -169,7 +171,7 @@ impl Answers<'_> {
             (true, _) => Speed::Unknown,
         };
         match self.danger() {
-            Some(found) => (wording::with_danger(found, &summary, state), headline),
+            Some(danger) => (wording::with_danger(danger, &summary, state), headline),
             None => (summary, headline),
         }
     }
@@ -256,7 +258,7 @@ impl Answers<'_> {
         let mut origins: Vec<Origin> = self
             .compared()
             .map(|compared| compared.reference.origin)
-            .filter(|of| of.is_of_this_drive())
+            .filter(|origin| origin.is_of_this_drive())
             .collect();
         origins.dedup();
         let origin = if let [only] = origins[..] { Some(only) } else { None };
@@ -270,18 +272,18 @@ impl Answers<'_> {
 
     /// How fast sequential I/O is among new drives of the class.
     fn places_in_class(&self) -> Vec<PlaceInClass<'_>> {
-        let of = |metric| {
+        let place_of = |metric| {
             let value = self.case.measurements.metric(metric)?.value;
             Some(PlaceInClass { metric, value, usual: self.kin.usual(metric)? })
         };
-        [Metric::SequentialRead, Metric::SequentialWrite].into_iter().filter_map(of).collect()
+        [Metric::SequentialRead, Metric::SequentialWrite].into_iter().filter_map(place_of).collect()
     }
 
     /// Whether a reference other than a link or a model of its model shows that nothing is slow.
     fn is_compared_with_a_drive(&self) -> bool {
         self.compared()
             .map(|compared| compared.reference.origin)
-            .any(|of| of.is_of_this_drive() && of != Origin::SimulatedModel)
+            .any(|origin| origin.is_of_this_drive() && origin != Origin::SimulatedModel)
     }
 
     /// The metric farthest below its reference, if one is below what counts as equal to it. One that is too uncertain to be
@@ -323,19 +325,19 @@ impl Answers<'_> {
     }
 
     fn speeds(&self) -> Speeds {
-        let of = |metric| self.case.measurements.metric(metric).map(|measured| measured.value);
-        Speeds { read: of(Metric::SequentialRead), write: of(Metric::SequentialWrite) }
+        let speed_of = |metric| self.case.measurements.metric(metric).map(|measured| measured.value);
+        Speeds { read: speed_of(Metric::SequentialRead), write: speed_of(Metric::SequentialWrite) }
     }
 
     /// Adds the limits of the check.
     fn with_limits(&self, answer: Answer) -> Answer {
         let answer = match (self.old, self.case.measurements.new_over_old_data) {
-            (Some(Ok(found)), Some(ratio)) => {
+            (Some(Ok(old_files)), Some(ratio)) => {
                 let days = |age: Option<&u64>| age.map_or(0, |age| age / DAY_S);
-                let (young, old) = (days(found.ages_s.last()), days(found.ages_s.first()));
+                let (young, old) = (days(old_files.ages_s.last()), days(old_files.ages_s.first()));
                 answer.with_evidence(wording::old_data(
-                    found.ages_s.len(),
-                    found.files,
+                    old_files.ages_s.len(),
+                    old_files.files,
                     (young, old),
                     1.0 / ratio.value,
                 ))
@@ -387,18 +389,18 @@ impl Answers<'_> {
             None => self.problems().first().copied(),
         };
         let mut is_explained = false;
-        let mut of = |found: &FoundCause| {
-            let explains_headline = headline.is_none_or(|symptom| found.explains.contains(&symptom));
-            let named = if explains_headline { headline } else { self.main_symptom(found) };
+        let mut to_answer = |found_cause: &FoundCause| {
+            let explains_headline = headline.is_none_or(|symptom| found_cause.explains.contains(&symptom));
+            let named = if explains_headline { headline } else { self.main_symptom(found_cause) };
             let explained = match named {
                 Some(symptom) if !explains_headline => Explained::Other(symptom),
                 _ if is_explained => Explained::HeadlineToo,
                 _ => Explained::Headline,
             };
             is_explained |= explains_headline;
-            self.cause(found, explained, named)
+            self.cause(found_cause, explained, named)
         };
-        self.diagnosis.causes.iter().map(&mut of).collect()
+        self.diagnosis.causes.iter().map(&mut to_answer).collect()
     }
 
     /// What a cause mainly explains: the metric that fell farthest, or its first symptom.
@@ -437,7 +439,7 @@ impl Answers<'_> {
             .extend(found_cause.blocked.iter().map(|step| wording::not_possible_now(step.why, &step.reason)));
         let missing = self.deciding(&found_cause.missing_evidence).take(AGAINST_MAX);
         let target = self.case.site.map_or("", |site| site.target);
-        answer.caveats.extend(missing.map(|one| wording::to_confirm(&one.action, target)));
+        answer.caveats.extend(missing.map(|evidence| wording::to_confirm(&evidence.action, target)));
         // Nothing has to be done about it, so only commands are of use.
         let is_of_use = |action: &&Action| !is_sleep || action.command.is_some();
         answer.actions.extend(found_cause.actions.iter().filter(is_of_use).cloned());
@@ -447,7 +449,7 @@ impl Answers<'_> {
     /// Commands that would decide more; after a thorough check none of the same.
     fn deciding<'m>(&self, missing: &'m [MissingEvidence]) -> impl Iterator<Item = &'m MissingEvidence> {
         let is_thorough = self.options.thorough;
-        missing.iter().filter(move |one| !(is_thorough && one.action.id == "check_thorough"))
+        missing.iter().filter(move |evidence| !(is_thorough && evidence.action.id == "check_thorough"))
     }
 
     /// A metric below its reference is a problem whatever causes it. Another odd symptom may be by design.
@@ -465,7 +467,9 @@ impl Answers<'_> {
             }
             None => wording::open_symptom(open.symptom, &rivals),
         };
-        undecided.actions.extend(self.deciding(&open.missing_evidence).map(|one| one.action.clone()));
+        undecided
+            .actions
+            .extend(self.deciding(&open.missing_evidence).map(|evidence| evidence.action.clone()));
         answers.push(undecided);
         answers
     }
@@ -491,7 +495,7 @@ impl Answers<'_> {
         })
     }
 
-    /// Several of them in one line, each with the command that decides it.
+    /// Several odd symptoms in one line, each with the command that decides it.
     fn worth_a_look(&self) -> Option<Answer> {
         let symptoms: Vec<Symptom> = self.oddities().map(|open| open.symptom).collect();
         if symptoms.len() < 2 {
@@ -499,7 +503,7 @@ impl Answers<'_> {
         }
         let mut answer = wording::worth_a_look(&symptoms);
         for open in self.oddities() {
-            let action = self.deciding(&open.missing_evidence).next().map(|one| one.action.clone());
+            let action = self.deciding(&open.missing_evidence).next().map(|evidence| evidence.action.clone());
             let action = action.filter(|action| !answer.actions.contains(action));
             answer.actions.extend(action);
         }
@@ -520,7 +524,7 @@ impl Answers<'_> {
                 sources.push(source);
             }
         }
-        // What its class reaches is said of every drive, also of one that is not slower than all of them.
+        // What its class reaches is said also of a drive that is not slower than all of its class.
         let usual = self
             .kin
             .usual
@@ -537,25 +541,27 @@ impl Answers<'_> {
         let variation = baselines.map(|baseline| baseline.reference.repeatability).max_by(f64::total_cmp);
         Some(match variation.filter(|variation| *variation >= VARIATION_MIN) {
             // Between two checks, each of which varies by this much.
-            Some(of) => answer.caveat(wording::checks_vary((of * std::f64::consts::SQRT_2).exp())),
+            Some(variation) => {
+                answer.caveat(wording::checks_vary((variation * std::f64::consts::SQRT_2).exp()))
+            }
             None => answer,
         })
     }
 
     /// Where it is among other drives of its model, the slowest metric first.
     fn peers(&self) -> Option<Answer> {
-        let of = |peers: &PeersOption| {
+        let place_of = |peers: &PeersOption| {
             let measured = self.case.measurements.metric(peers.metric)?;
             Some((peers.metric, AmongPeers::new(measured.value, &peers.per_s)?))
         };
-        let mut places: Vec<(Metric, AmongPeers)> = self.options.peers.iter().filter_map(of).collect();
+        let mut places: Vec<(Metric, AmongPeers)> = self.options.peers.iter().filter_map(place_of).collect();
         places.sort_by(|(_, one), (_, other)| one.ratio.total_cmp(&other.ratio));
         wording::peers(&places)
     }
 
     /// A known fault of its firmware that endangers no data; one that does is a cause.
     fn known_fault(&self) -> Option<Answer> {
-        // Of outputs every remark is listed.
+        // Of outputs every remark is listed anyway.
         let fault = self.kin.fault.as_ref().filter(|_| !self.options.from_outputs);
         let (fault, text) = fault.filter(|(fault, _)| !fault.data_at_risk)?;
         Some(Answer::info(wording::FIRMWARE, "Firmware", text.clone()).action(update_firmware(fault)))
@@ -587,8 +593,8 @@ impl Answers<'_> {
     /// The types of volumes that are limited to what was measured.
     fn held_by(&self) -> Vec<&'static str> {
         let most = |metrics: [Metric; 2]| {
-            let of = |metric| Some(self.case.measurements.metric(metric)?.value);
-            metrics.into_iter().filter_map(of).max_by(f64::total_cmp)
+            let value_of = |metric| Some(self.case.measurements.metric(metric)?.value);
+            metrics.into_iter().filter_map(value_of).max_by(f64::total_cmp)
         };
         let iops = most([Metric::RandomReadQd32, Metric::RandomRead]);
         let bytes = most([Metric::SequentialRead, Metric::SequentialWrite]);
@@ -659,8 +665,11 @@ impl Answers<'_> {
         }
         let compared =
             |metric| self.shortfall(metric).filter(|shortfall| shortfall.reference.origin != Origin::Class);
-        let mut origins: Vec<Origin> =
-            Metric::ALL.into_iter().filter_map(compared).map(|of| of.reference.origin).collect();
+        let mut origins: Vec<Origin> = Metric::ALL
+            .into_iter()
+            .filter_map(compared)
+            .map(|shortfall| shortfall.reference.origin)
+            .collect();
         origins.sort();
         origins.dedup();
         let heading = match origins[..] {
@@ -678,21 +687,23 @@ impl Answers<'_> {
             let is_wide = compared.is_some_and(|compared| wording::is_wide(compared.share));
             let mut cells = vec![metric.words().to_owned(), wording::value_cell(*metric, *measured, is_wide)];
             if heading.is_some() {
-                let of = |of: Shortfall| wording::reference_cell(*metric, &of.reference, origins.len() > 1);
-                cells.push(compared.map_or_else(String::new, of));
+                let cell = |shortfall: Shortfall| {
+                    wording::reference_cell(*metric, &shortfall.reference, origins.len() > 1)
+                };
+                cells.push(compared.map_or_else(String::new, cell));
             }
             let usual = self.kin.usual(*metric).filter(|_| shows_usual);
             if shows_usual {
                 cells.push(usual.map_or_else(String::new, ToString::to_string));
             }
-            // A bar is a claim.
+            // Only what is certain gets a bar.
             let share = compared.map(|compared| compared.share).filter(|share| !is_open_comparison(*share));
-            let of_usual = usual.map(|usual| measured.value / usual.median());
-            table.push_with_share(cells, share.map(|share| share.value).or(of_usual));
+            let share_of_usual = usual.map(|usual| measured.value / usual.median());
+            table.push_with_share(cells, share.map(|share| share.value).or(share_of_usual));
         }
         let others = usize::from(heading.is_some()) + usize::from(shows_usual);
-        for of in self.commits.iter().filter(|commit| commit.test.writers == 1) {
-            table.push(wording::durable_cells(of).into_iter().chain((0..others).map(|_| String::new())));
+        for commit in self.commits.iter().filter(|commit| commit.test.writers == 1) {
+            table.push(wording::durable_cells(commit).into_iter().chain((0..others).map(|_| String::new())));
         }
         Some(table)
     }
@@ -721,7 +732,7 @@ mod tests {
 
     use super::*;
 
-    fn found(name: &str, explains: &[Symptom]) -> FoundCause {
+    fn found_cause(name: &str, explains: &[Symptom]) -> FoundCause {
         FoundCause {
             cause: by_name(name).expect("it is a cause"),
             chance: 0.97,
@@ -754,8 +765,8 @@ mod tests {
     ) -> Findings {
         let measurements = Measurements { metrics: metrics.to_vec(), ..Measurements::default() };
         let reference = |metric| Reference::new(metric, Origin::Simulated, 100e6);
-        let all = metrics.iter().map(|(metric, _)| reference(*metric));
-        let references: Vec<Reference> = all.filter(|_| is_compared).collect();
+        let per_metric = metrics.iter().map(|(metric, _)| reference(*metric));
+        let references: Vec<Reference> = per_metric.filter(|_| is_compared).collect();
         let site = Site {
             target: "sim:x",
             kind: drive::TargetKind::Simulated,
@@ -819,9 +830,9 @@ mod tests {
     fn causes_are_named_by_the_metric_of_the_headline_only_where_they_do_not_explain_it() {
         let [read, random] = [READ, RANDOM].map(Symptom::Below);
         let causes = vec![
-            found("lazy_volume", &[read, random]),
-            found("token_bucket", &[read, random]),
-            found("fragmentation", &[read]),
+            found_cause("lazy_volume", &[read, random]),
+            found_cause("token_bucket", &[read, random]),
+            found_cause("fragmentation", &[read]),
         ];
         let metrics = [(READ, narrow(36e6)), (RANDOM, narrow(3e6))];
         let findings = findings(&metrics, true, &diagnosis(causes));
@@ -843,27 +854,27 @@ mod tests {
             ..Layer::default()
         };
         let memory = Facts { stack: vec![layer], ..Facts::default() };
-        let of = |share, facts: Option<&Facts>| {
+        let findings_at = |share, facts: Option<&Facts>| {
             let metrics = [
                 (READ, narrow(100e6)),
                 (Metric::SequentialWrite, Measured::with_interval(share * 100e6, 0.2)),
             ];
             findings_with_facts(&metrics, true, &diagnosis(Vec::new()), facts)
         };
-        let in_memory = of(0.046, Some(&memory));
+        let in_memory = findings_at(0.046, Some(&memory));
         assert_eq!(
             in_memory.summary,
             "100 MB/s read, 4.60 MB/s write; sequential writes at 4.6% of new; this is memory, which says nothing of a drive."
         );
         assert_eq!(in_memory.answers[0].standing, Standing::Unknown);
-        let unsure = of(0.74, None);
+        let unsure = findings_at(0.74, None);
         assert!(unsure.summary.ends_with("at 74% of new, too uncertain to call slow."), "{}", unsure.summary);
-        assert_eq!(of(0.85, None).answers[0].standing, Standing::Good);
+        assert_eq!(findings_at(0.85, None).answers[0].standing, Standing::Good);
     }
 
     #[test]
     fn a_drive_that_wakes_after_a_pause_is_healthy() {
-        let sleep = found("power_saving", &[Symptom::SlowAfterIdle]);
+        let sleep = found_cause("power_saving", &[Symptom::SlowAfterIdle]);
         let findings = findings(&[(READ, narrow(100e6))], true, &diagnosis(vec![sleep]));
         assert_eq!(findings.summary, "Reads are as fast as new: 100 MB/s; writes were not tested.");
         assert!(!findings.found_problem());
@@ -880,7 +891,7 @@ mod tests {
 
     #[test]
     fn a_danger_stands_before_a_speed_that_is_healthy() {
-        let mut measured = found("host_memory", &[]);
+        let mut measured = found_cause("host_memory", &[]);
         measured.evidence_for.push(likenew_diagnosis::EvidenceItem {
             name: "wide",
             sentence: "Reads over the whole drive take 1.57×.".into(),
@@ -930,7 +941,7 @@ mod tests {
         let names = |read: f64, write: f64| -> Vec<String> {
             let metrics = [(READ, narrow(read)), (Metric::SequentialWrite, narrow(write))];
             let slow = metrics.map(|(metric, _)| Symptom::Below(metric));
-            let findings = findings(&metrics, true, &diagnosis(vec![found("encryption", &slow)]));
+            let findings = findings(&metrics, true, &diagnosis(vec![found_cause("encryption", &slow)]));
             assert!(findings.summary.starts_with(if read < write { "Reads" } else { "Writes" }));
             problems(&findings.answers).map(|(name, _)| name).collect()
         };

@@ -16,7 +16,7 @@ use super::references::{CheckHistory, CheckMetrics};
 use super::wording::{self, error};
 use super::{CheckOptions, ReferenceOption};
 
-/// A model, as two drives of it have in common.
+/// What two drives of one model have in common.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveModel {
@@ -205,13 +205,13 @@ random_write = 46000.0
 
     #[test]
     fn only_what_both_measure_alike_is_compared() {
-        let usual = CheckOptions::default();
+        let default_check = CheckOptions::default();
         let same = drive("Samsung SSD 980 PRO 1TB", 1_000_204_886_016, Some("ext4"));
-        let all = [Metric::SequentialRead, Metric::SustainedWrite, Metric::RandomWrite];
-        assert_eq!(compared(&same, &usual), all);
+        let metrics = [Metric::SequentialRead, Metric::SustainedWrite, Metric::RandomWrite];
+        assert_eq!(compared(&same, &default_check), metrics);
         let raw = DriveModel { file_system: None, ..same.clone() };
-        assert_eq!(compared(&raw, &usual), all[..2]);
-        let short = CheckOptions { bytes: Some(256 << 20), ..usual };
+        assert_eq!(compared(&raw, &default_check), metrics[..2]);
+        let short = CheckOptions { bytes: Some(256 << 20), ..default_check };
         assert_eq!(compared(&same, &short), [Metric::SequentialRead, Metric::RandomWrite]);
     }
 

@@ -137,8 +137,8 @@ impl CheckOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn from_table(table: &toml::Table) -> Result<Self, String> {
-        let asked: Self = options("check", table)?;
-        asked.check().map(|()| asked)
+        let parsed: Self = options("check", table)?;
+        parsed.check().map(|()| parsed)
     }
 
     /// Whether these settings make sense, whatever the drive.
@@ -147,24 +147,24 @@ impl CheckOptions {
     /// A sentence that names the setting and what it may be.
     pub(crate) fn check(&self) -> Result<(), String> {
         let is_wrong = |value: f64| !(value.is_finite() && value > 0.0);
-        if let Some(of) = self.references.iter().find(|reference| is_wrong(reference.per_s)) {
-            return Err(error::above_zero("reference.per_s", of.per_s));
+        if let Some(reference) = self.references.iter().find(|reference| is_wrong(reference.per_s)) {
+            return Err(error::above_zero("reference.per_s", reference.per_s));
         }
-        if let Some(of) = self
+        if let Some(reference) = self
             .references
             .iter()
             .find(|reference| !(reference.repeatability.is_finite() && reference.repeatability >= 0.0))
         {
-            return Err(error::not_negative("reference.repeatability", of.repeatability));
+            return Err(error::not_negative("reference.repeatability", reference.repeatability));
         }
-        if let Some(of) = self.peers.iter().flat_map(|peer| &peer.per_s).find(|per_s| is_wrong(**per_s)) {
-            return Err(error::above_zero("peers.per_s", *of));
+        if let Some(per_s) = self.peers.iter().flat_map(|peer| &peer.per_s).find(|per_s| is_wrong(**per_s)) {
+            return Err(error::above_zero("peers.per_s", *per_s));
         }
-        if let Some(of) = self.measured.iter().find(|measured| is_wrong(measured.per_s)) {
-            return Err(error::above_zero("measured.per_s", of.per_s));
+        if let Some(measured) = self.measured.iter().find(|measured| is_wrong(measured.per_s)) {
+            return Err(error::above_zero("measured.per_s", measured.per_s));
         }
-        if let Some(of) = self.normal.iter().find(|normal| is_wrong(normal.value)) {
-            return Err(error::above_zero("normal.value", of.value));
+        if let Some(normal) = self.normal.iter().find(|normal| is_wrong(normal.value)) {
+            return Err(error::above_zero("normal.value", normal.value));
         }
         self.files.as_ref().map_or(Ok(()), FileScan::check)?;
         self.upgrade.as_ref().map_or(Ok(()), UpgradeOptions::check)
@@ -212,8 +212,8 @@ impl CheckOptions {
 
     /// The references of metrics in the plan.
     pub(super) fn references(&self) -> Vec<Reference> {
-        let reference = |of: &ReferenceOption| {
-            let ReferenceOption { metric, origin, per_s, repeatability } = *of;
+        let reference = |option: &ReferenceOption| {
+            let ReferenceOption { metric, origin, per_s, repeatability } = *option;
             Reference { repeatability, ..Reference::new(metric, origin, per_s) }
         };
         self.references.iter().map(reference).collect()

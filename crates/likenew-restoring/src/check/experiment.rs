@@ -86,7 +86,7 @@ const WINDOWS: u64 = 128;
 const PART: u64 = 4;
 /// Time limit of sequential writes. Chosen: a quick check on a slow drive.
 const WRITE_TIME: Nanos = Nanos::from_secs(7);
-/// So often they continue for as long. Chosen: half a minute more, and a used drive that writes 10 MB/s has written 350 MB by then.
+/// How often they continue for as long again. Chosen: half a minute more; a used drive at 10 MB/s has written 350 MB by then.
 const CONTINUATIONS_MAX: usize = 4;
 /// The same for a thorough check. Chosen: fills a large pseudo-SLC cache.
 const WRITE_TIME_THOROUGH: Nanos = Nanos::from_secs(600);
@@ -173,7 +173,7 @@ fn area(options: &CheckOptions, evidence: &Evidence) -> Option<Range<u64>> {
 }
 
 impl<'a, 's> Experiment<'a, 's> {
-    /// Follows a check from its first step. Something of it may have been done `before` the step that comes next.
+    /// Follows a check from its first step. Part of it may have been done `before` the step that comes next.
     pub(super) fn follow(
         options: &'s CheckOptions,
         steps: &'s mut Steps<'a>,
@@ -182,12 +182,12 @@ impl<'a, 's> Experiment<'a, 's> {
     ) -> (CheckResults<'a>, Result<(), Ended>) {
         let results = CheckResults::new(steps.evidence());
         let mut check = Self { options, steps, before, is_of_repair, continued_ns: 0, time: TIME, results };
-        let end = check.all();
+        let end = check.take_steps();
         check.results.past = check.past();
         (check.results, end)
     }
 
-    fn all(&mut self) -> Result<(), Ended> {
+    fn take_steps(&mut self) -> Result<(), Ended> {
         self.steps.probe(|| Probe::Facts)?;
         if self.options.from_outputs {
             return Ok(());
@@ -229,7 +229,9 @@ impl<'a, 's> Experiment<'a, 's> {
         let written = self.first_writes(area)?;
         if let Some(written) = &written {
             let old_pieces = match self.timed_probe(|| Probe::OldFiles)? {
-                ProbeResult::OldFiles(found) if found.ages_s.len() >= OLD_PIECES_LEAST => found.ages_s.len(),
+                ProbeResult::OldFiles(old_files) if old_files.ages_s.len() >= OLD_PIECES_LEAST => {
+                    old_files.ages_s.len()
+                }
                 _ => 0,
             };
             self.reads(written, old_pieces)?;
@@ -263,12 +265,12 @@ impl<'a, 's> Experiment<'a, 's> {
         }
         let near = starts[PLACES / 2];
         let near = near..(near + NEAR_BYTES).min(whole.end);
-        let one = Until { elapsed: Some(SMALL_TIME), ..Until::ops(SMALLS) };
+        let small_until = Until { elapsed: Some(SMALL_TIME), ..Until::ops(SMALLS) };
         let small = |region: &Range<u64>, depth: u32, until: Until| {
             small(geometry.block, Op::Read, region.clone(), depth, until)
         };
-        self.results.ran.small_reads = sound(self.timed(names::SMALL_READS, small(whole, 1, one))?);
-        self.results.ran.near_reads = sound(self.timed(names::NEAR_READS, small(&near, 1, one))?);
+        self.results.ran.small_reads = sound(self.timed(names::SMALL_READS, small(whole, 1, small_until))?);
+        self.results.ran.near_reads = sound(self.timed(names::NEAR_READS, small(&near, 1, small_until))?);
         let deep = small(whole, DEEP, Until::elapsed(DEEP_TIME));
         self.results.ran.deep_reads = sound(self.timed(names::DEEP_READS, deep)?);
         let until = Until { elapsed: Some(PAUSED_TIME), ..Until::ops(PAUSED_READS_COUNT) };
@@ -295,8 +297,8 @@ impl<'a, 's> Experiment<'a, 's> {
         Ok(())
     }
 
-    /// Writes the whole area once, sequentially, and goes on where that ended while how fast sustained writes are is known too
-    /// poorly. The first writes, in whole blocks.
+    /// Writes the whole area once, sequentially, and goes on from there while the speed of sustained writes is known too
+    /// poorly. Gives the first writes, in whole blocks.
     fn first_writes(&mut self, area: &Range<u64>) -> Result<Option<Range<u64>>, Halt> {
         let block = u64::from(BLOCK);
         let first = self.timed(names::WRITES, self.first_pass(area, area.start))?;
@@ -330,7 +332,7 @@ impl<'a, 's> Experiment<'a, 's> {
     }
 
     /// The last part of the area of a real drive, which is left alone at first: after a rest its first writes show whether it was the
-    /// bytes that were slow, as behind a cache that has filled up, or the places. So it is in all checks of a drive, as they are
+    /// bytes that were slow, as behind a cache that has filled up, or the places. All checks of a drive do so, as they are
     /// compared with each other.
     fn new_places(&self, area: &Range<u64>) -> Option<Range<u64>> {
         let start = area.end - (area.end - area.start) / PART / u64::from(BLOCK) * u64::from(BLOCK);
@@ -371,7 +373,7 @@ impl<'a, 's> Experiment<'a, 's> {
     /// new one, which itself has no reference.
     fn lacks_write_reference(&self) -> bool {
         let is_real = self.steps.evidence().identity.kind != TargetKind::Simulated;
-        let is_write = |of: &ReferenceOption| of.metric.op() == Op::Write;
+        let is_write = |reference: &ReferenceOption| reference.metric.op() == Op::Write;
         is_real && !self.options.references.iter().any(is_write)
     }
 
@@ -554,9 +556,9 @@ fn speed_of(index: usize, segment: &Segment) -> Option<(usize, f64)> {
 }
 
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..count).collect();
-    all.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
-    all
+    let mut indices: Vec<usize> = (0..count).collect();
+    indices.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+    indices
 }
 
 /// The first part of the area, which is written again.

@@ -42,10 +42,10 @@ impl CheckHistory {
     }
 
     fn repeatability(&self, metric: Metric) -> f64 {
-        let of = |check: &CheckMetrics| {
-            check.metrics.iter().find(|(of, _)| *of == metric).map(|(_, per_s)| *per_s)
+        let value_in = |check: &CheckMetrics| {
+            check.metrics.iter().find(|(known, _)| *known == metric).map(|(_, per_s)| *per_s)
         };
-        let logarithms: Vec<f64> = self.checks.iter().filter_map(of).map(f64::ln).collect();
+        let logarithms: Vec<f64> = self.checks.iter().filter_map(value_in).map(f64::ln).collect();
         repeatability(&logarithms, Self::assumed(self.is_virtual))
     }
 
@@ -101,7 +101,7 @@ pub struct RatedMetric {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RatedMetrics(pub Vec<RatedMetric>);
 
-/// As they are typed, and at last as tables have them.
+/// As they are typed; the last two as tables have them.
 const NAMES: [(&str, Metric); 8] = [
     ("read", Metric::SequentialRead),
     ("write", Metric::SequentialWrite),
@@ -153,11 +153,11 @@ impl FromStr for RatedMetrics {
         }
         let mut rated: Vec<RatedMetric> = Vec::new();
         for part in &parts {
-            let one: RatedMetric = part.parse()?;
-            if rated.iter().any(|other| other.metric == one.metric) {
+            let speed: RatedMetric = part.parse()?;
+            if rated.iter().any(|other| other.metric == speed.metric) {
                 return Err(error::rated_twice(part));
             }
-            rated.push(one);
+            rated.push(speed);
         }
         Ok(Self(rated))
     }
@@ -205,9 +205,9 @@ impl FromStr for RatedMetric {
 
 /// What a number can mean: with a point before its decimals, and with a comma there.
 fn readings(text: &str) -> Vec<f64> {
-    let mut found: Vec<f64> = ['.', ','].iter().filter_map(|decimal| reading(text, *decimal)).collect();
-    found.dedup();
-    found
+    let mut numbers: Vec<f64> = ['.', ','].iter().filter_map(|decimal| reading(text, *decimal)).collect();
+    numbers.dedup();
+    numbers
 }
 
 /// A number with this before its decimals, and at most one other separator between groups of three digits.

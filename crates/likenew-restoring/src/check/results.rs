@@ -60,7 +60,7 @@ const LONG_STALL_LEAST: Nanos = Nanos::from_millis(400);
 
 /// What other programs measured.
 pub(super) fn reported_measurements(measured: &[MeasuredOption]) -> Measurements {
-    let value = |of: &MeasuredOption| Measured::with_interval(of.per_s, SINGLE_VALUE_ERROR);
+    let value = |reported: &MeasuredOption| Measured::with_interval(reported.per_s, SINGLE_VALUE_ERROR);
     let reads = measured.iter().find(|measured| measured.metric == Metric::RandomRead);
     Measurements {
         metrics: measured.iter().map(|measured| (measured.metric, value(measured))).collect(),
@@ -157,7 +157,7 @@ impl<'a> CheckResults<'a> {
         self.past.observations.iter().any(|observation| observation.probe == Probe::Facts)
     }
 
-    /// All but those at its end.
+    /// All workloads but those at its end.
     fn segments(&self) -> &[&'a Segment] {
         &self.past.segments[..self.past.segments.len() - self.at_end]
     }
@@ -180,7 +180,8 @@ impl<'a> CheckResults<'a> {
         // In a folder the map shows what was just written, and old data is read from files.
         let has_old = !self.is_folder();
         let fresh = if self.is_folder() { middle_half(&map) } else { fresh };
-        let over = |one: Option<Measured>, other: Option<Measured>| Some(one?.divide_by(other?));
+        let over =
+            |dividend: Option<Measured>, divisor: Option<Measured>| Some(dividend?.divide_by(divisor?));
         let deep = ran.deep_reads;
         let drop = ran.writes.and_then(cliff_in);
         Measurements {
@@ -322,10 +323,10 @@ impl<'a> CheckResults<'a> {
     /// reads of blank addresses are of another kind while waking up affects all.
     pub(super) fn pauses(&self) -> Option<PauseLatencies> {
         let latencies = |segment: &Segment| -> Option<Vec<Nanos>> {
-            let mut all: Vec<Nanos> =
+            let mut sorted: Vec<Nanos> =
                 segment.samples.iter().map(|sample| sample.done.since(sample.sent)).collect();
-            all.sort();
-            Some(all).filter(|all| !all.is_empty())
+            sorted.sort();
+            Some(sorted).filter(|sorted| !sorted.is_empty())
         };
         let (paused, busy) = (latencies(self.ran.paused_reads?)?, latencies(self.ran.small_reads?)?);
         let at = |sorted: &[Nanos], share: f64| sorted[((sorted.len() - 1) as f64 * share).round() as usize];
@@ -362,9 +363,9 @@ impl<'a> CheckResults<'a> {
         });
         let mut io_time = Some(Nanos::ZERO);
         let (mut ios, mut span) = (0, Nanos::ZERO);
-        for (of, elapsed) in counters {
-            ios += of.reads + of.writes;
-            io_time = io_time.zip(of.io_time).map(|(sum, time)| sum + time);
+        for (counts, elapsed) in counters {
+            ios += counts.reads + counts.writes;
+            io_time = io_time.zip(counts.io_time).map(|(sum, time)| sum + time);
             span += elapsed;
         }
         // The kernel's own time of each, without the waiting of bursts in queues; of older records each is taken to
@@ -391,13 +392,13 @@ impl<'a> CheckResults<'a> {
 
     fn wrong_sectors(&self) -> u64 {
         let sectors = |bytes: u64| bytes / SECTOR as u64;
-        let of = |segment: &Segment| {
+        let wrong_in = |segment: &Segment| {
             let Some(damage) = &segment.damage else { return 0 };
             // Other data there belongs to the owner.
             let is_unwritten = self.ran.unwritten_reads.is_some_and(|reads| std::ptr::eq(reads, segment));
             sectors(if is_unwritten { damage.wrapped_bytes } else { damage.bytes() })
         };
-        self.segments().iter().copied().map(of).sum()
+        self.segments().iter().copied().map(wrong_in).sum()
     }
 
     /// Before any drop, and with the flush if memory took the first writes.
@@ -420,9 +421,9 @@ impl<'a> CheckResults<'a> {
     /// The last quarter of them, which memory cannot absorb: of the bytes, and of the time, as what comes right after a stall is fast
     /// and no rate that lasts.
     pub(super) fn final_write_rate(&self) -> Option<Measured> {
-        let all = std::iter::once(self.ran.writes?).chain(self.ran.continued_writes.iter().copied());
-        let windows: Vec<Window> = all.flat_map(windows_of).flatten().collect();
-        let least = |of: fn(&Window) -> f64| windows.iter().map(of).sum::<f64>() / 4.0;
+        let writes = std::iter::once(self.ran.writes?).chain(self.ran.continued_writes.iter().copied());
+        let windows: Vec<Window> = writes.flat_map(windows_of).flatten().collect();
+        let least = |amount: fn(&Window) -> f64| windows.iter().map(amount).sum::<f64>() / 4.0;
         let (bytes_least, seconds_least) = (least(|window| window.bytes), least(|window| window.seconds));
         let (mut bytes, mut seconds, mut from) = (0.0, 0.0, windows.len());
         while from > 0 && (bytes < bytes_least || seconds < seconds_least) {
@@ -439,8 +440,8 @@ impl<'a> CheckResults<'a> {
     fn ratio_to_first(&self, workloads: &[Option<&Segment>]) -> Option<Measured> {
         let from = self.ran.writes.and_then(knee_of).map_or(0.0, |knee| knee.at_bytes.value);
         let ratio = self.ratio_of(workloads, from)?;
-        // What new places gain by the rest alone is no gain by writing again.
-        // Blocks that were freed meanwhile take the first ones.
+        // What new places gain by the idle time alone is no gain by writing again.
+        // Blocks that were freed meanwhile take their first writes, so the last half counts.
         let new = self.ran.new_places.and_then(last_half_of);
         match new.and_then(|new| Some(new.divide_by(self.final_write_rate()?))) {
             Some(by_rest) if by_rest.value > 1.0 => Some(ratio.divide_by(by_rest)),
@@ -468,12 +469,12 @@ impl<'a> CheckResults<'a> {
 
     /// Share of the time of small and sequential I/Os that was spent in stalls.
     fn stalled_share(&self) -> Option<Measured> {
-        let (mut stalled, mut all) = (0.0, 0.0);
+        let (mut stalled, mut total) = (0.0, 0.0);
         for segment in self.usable_segments().filter(|segment| !segment.workload.is_rest()) {
             stalled += stalled_ns(segment);
-            all += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
+            total += segment.elapsed().0 as f64 * f64::from(segment.workload.depth());
         }
-        (all > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / all).min(1.0), 0.3))
+        (total > 0.0 && stalled > 0.0).then(|| Measured::with_interval((stalled / total).min(1.0), 0.3))
     }
 
     /// The longest I/O of all that stalled.
@@ -703,11 +704,11 @@ pub(super) fn rates_by_bytes(segment: &Segment) -> Vec<f64> {
 /// The rate over all of these, from the scatter of their times: a mean of their rates would leave out that slow ones last longer.
 /// What is left of a window at an end counts with the one before it.
 fn rate_over(windows: &[Window]) -> Option<Measured> {
-    let add = |sum: Window, one: &Window| Window {
-        bytes: sum.bytes + one.bytes,
-        seconds: sum.seconds + one.seconds,
+    let add = |sum: Window, window: &Window| Window {
+        bytes: sum.bytes + window.bytes,
+        seconds: sum.seconds + window.seconds,
     };
-    let all = windows.iter().fold(Window { bytes: 0.0, seconds: 0.0 }, add);
+    let total = windows.iter().fold(Window { bytes: 0.0, seconds: 0.0 }, add);
     let whole_bytes = windows.iter().map(|window| window.bytes).fold(0.0, f64::max);
     let mut parts: Vec<Window> = Vec::new();
     for window in windows {
@@ -723,7 +724,7 @@ fn rate_over(windows: &[Window]) -> Option<Measured> {
         }
         None => SINGLE_VALUE_ERROR,
     };
-    let rate = all.rate();
+    let rate = total.rate();
     rate.is_finite().then(|| Measured::new(rate, rate / (1.0 + error), rate / (1.0 - error)))
 }
 
@@ -793,8 +794,8 @@ mod tests {
     fn every_stall_counts_however_many_there_are() {
         for stalls in [1, 31, 32, 33, 100, 400] {
             // A stall of 80 ms after every 520 reads of 1 ms: 100 of them in a minute.
-            let each = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
-            let evidence = evidence(vec![segment("load", 0, each)]);
+            let latencies = (0..520 * stalls).map(|io| if io % 520 == 519 { 80 * MS } else { MS });
+            let evidence = evidence(vec![segment("load", 0, latencies)]);
             let share = results(&evidence).stalled_share().unwrap().value;
             let truth = 80.0 / (519.0 + 80.0);
             assert!((share / truth - 1.0).abs() < 0.005, "{stalls}: {share} is not {truth}");

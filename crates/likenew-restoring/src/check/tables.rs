@@ -23,8 +23,8 @@ pub(super) fn put(case: &Case<'_>, diagnosis: &Diagnosis, findings: &mut Finding
     });
     let fixes = named().flat_map(|cause| cause.actions.iter().map(|action| fix_row(cause, action)));
     let evidence = named().flat_map(|cause| {
-        let all = cause.evidence_for.iter().chain(&cause.evidence_against);
-        all.map(|item| {
+        let items = cause.evidence_for.iter().chain(&cause.evidence_against);
+        items.map(|item| {
             row! {
                 cause: cause.cause.name,
                 evidence: item.name,
@@ -63,8 +63,8 @@ fn metric_row(case: &Case<'_>, metric: Metric, measurement: Measured) -> Row {
         measured_per_s: measurement.value,
         low_per_s: measurement.low,
         high_per_s: measurement.high,
-        reference_per_s: reference.map(|(_, of)| of.value),
-        reference: reference.map(|(_, of)| of.origin),
+        reference_per_s: reference.map(|(_, reference)| reference.value),
+        reference: reference.map(|(_, reference)| reference.origin),
         percent: reference.map(|(share, _)| share.value * 100.0),
     }
 }
@@ -106,7 +106,8 @@ pub(super) fn draw(measured: &CheckResults<'_>, findings: &mut Findings) {
 
 /// Where a cause follows from a drop of writes, the first screen shows it.
 pub(super) fn show_drop(diagnosis: &Diagnosis, findings: &mut Findings) {
-    let rests_on_drop = |found: &FoundCause| found.evidence_for.iter().any(|item| item.name == "write_cliff");
+    let rests_on_drop =
+        |found_cause: &FoundCause| found_cause.evidence_for.iter().any(|item| item.name == "write_cliff");
     if findings.series.contains_key("writes") && diagnosis.causes.iter().any(rests_on_drop) {
         findings.overview.series = Some("writes".into());
     }
@@ -148,8 +149,9 @@ pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool,
         return;
     }
     let compresses_to = files.and_then(FileScan::compresses_to).map(|share| share.value);
-    let is_hidden =
-        |share: &Share| case.shortfall(share.metric).is_some_and(|(_, of)| of.origin != Origin::Advertised);
+    let is_hidden = |share: &Share| {
+        case.shortfall(share.metric).is_some_and(|(_, reference)| reference.origin != Origin::Advertised)
+    };
     let says_both = given && shares.iter().any(is_hidden);
     if says_both || shares.iter().any(|share| share.share() < RATED_SHARE_OK) {
         let rows_left: Vec<&Share> = shares.iter().filter(|share| !share.is_explained_by(&shares)).collect();
@@ -177,19 +179,19 @@ pub(super) fn put_shares(case: &Case<'_>, files: Option<&FileScan>, given: bool,
 impl Share {
     fn for_metric(case: &Case<'_>, metric: Metric) -> Option<Self> {
         let reference = |origin: Origin| {
-            let of = case
+            let reference = case
                 .references
                 .iter()
                 .find(|reference| reference.metric == metric && reference.origin == origin);
-            of.filter(|of| of.repeatability < REPEATS).map(|of| of.value)
+            reference.filter(|reference| reference.repeatability < REPEATS).map(|reference| reference.value)
         };
         let new = [Origin::Baseline, Origin::Simulated, Origin::OtherDrive].into_iter();
         // Makers rate one write speed; sustained writes are compared with it, too.
         let promised = reference(Origin::Advertised).or_else(|| {
-            let of = case.references.iter().find(|reference| {
+            let rated_write = case.references.iter().find(|reference| {
                 (reference.metric, reference.origin) == (Metric::SequentialWrite, Origin::Advertised)
             });
-            of.filter(|_| metric == Metric::SustainedWrite).map(|of| of.value)
+            rated_write.filter(|_| metric == Metric::SustainedWrite).map(|reference| reference.value)
         });
         let is_written_in_order = matches!(metric, Metric::SequentialWrite | Metric::SustainedWrite);
         Some(Self {
@@ -333,7 +335,7 @@ mod tests {
     #[test]
     fn parts_of_a_gap_multiply_to_the_whole_of_it() {
         let write = Metric::SequentialWrite;
-        let found = findings(
+        let findings = findings(
             &[(write, 90e6)],
             2.0,
             &[
@@ -342,13 +344,13 @@ mod tests {
                 (write, Origin::Link, 300e6),
             ],
         );
-        let row = &found.tables["shares"][0];
+        let row = &findings.tables["shares"][0];
         let left = |key: &str| 1.0 - row[key].as_f64().unwrap() / 100.0;
         let parts =
             ["lost_to_data_percent", "lost_to_age_percent", "lost_to_link_percent", "lost_otherwise_percent"];
         let product: f64 = parts.into_iter().map(left).product();
         assert!((product - 90.0 / 500.0).abs() < 1e-9, "{row:?}");
-        let evidence = &found.answers[0].evidence;
+        let evidence = &findings.answers[0].evidence;
         for words in [
             "writes 50% slower than zeros",
             "25% below new",

@@ -151,7 +151,7 @@ impl DriveOption {
 }
 
 /// This drive, the same when new, and the candidates, shortest waiting first.
-fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
+fn compared_drives(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
     let references = options.drives.iter().filter(|drive| drive.role != Role::Candidate);
     let references = references.filter_map(|drive| Some((drive, drive.waits.as_ref()?)));
     references.chain(options.candidates()).collect()
@@ -159,12 +159,12 @@ fn all(options: &UpgradeOptions) -> Vec<(&DriveOption, &Waits)> {
 
 /// Adds table and chart.
 pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
-    let all = all(options);
-    if all.is_empty() {
+    let drives = compared_drives(options);
+    if drives.is_empty() {
         return;
     }
     let now = options.waits_of(Role::Now);
-    let rows = all.iter().map(|(drive, waits)| {
+    let rows = drives.iter().map(|(drive, waits)| {
         let saving = now.filter(|_| drive.role != Role::Now).map(|now| Saving::from_waits(now, waits));
         row! {
             drive: &drive.name,
@@ -182,24 +182,24 @@ pub(super) fn put(options: &UpgradeOptions, findings: &mut Findings) {
             faster_times: saving
                 .and(now)
                 .map(|now| now.blocking_ns / waits.blocking_ns)
-                .filter(|of| of.is_finite()),
+                .filter(|times| times.is_finite()),
             latency_ns_p99: waits.latency_ns_p99,
             latency_ns_max: waits.latency_ns_max,
         }
     });
     findings.tables.insert("upgrade".into(), rows.collect());
     let line = |name: &str, value: fn(&Waits) -> f64| {
-        Line::new(name, all.iter().enumerate().map(|(at, (_, waits))| [at as f64, value(waits)]).collect())
+        Line::new(name, drives.iter().enumerate().map(|(at, (_, waits))| [at as f64, value(waits)]).collect())
     };
     let picture = Series::new(wording::UPGRADE_TITLE, Shape::Bars, axis("drive", ""), axis("waiting", "ns"));
     let picture = picture
-        .categories(all.iter().map(|(drive, _)| match drive.role {
+        .categories(drives.iter().map(|(drive, _)| match drive.role {
             Role::AsNew => wording::as_new(&drive.name),
             Role::Now | Role::Candidate => drive.name.clone(),
         }))
         .lines([
-            line(wording::WITHOUT_WRITES, |of| of.blocking_ns),
-            line(wording::WITH_WRITES, |of| of.busy_ns),
+            line(wording::WITHOUT_WRITES, |waits| waits.blocking_ns),
+            line(wording::WITH_WRITES, |waits| waits.busy_ns),
         ]);
     findings.series.insert("upgrade".into(), picture);
 }
@@ -292,8 +292,8 @@ impl UpgradeInput<'_> {
     fn share(&self, saving: &Saving) -> String {
         match self.options.elapsed() {
             Some(elapsed) => {
-                let of = |ns: f64| ns / elapsed.0 as f64;
-                wording::saved_share(of(saving.low), of(saving.high), WORTH)
+                let share = |ns: f64| ns / elapsed.0 as f64;
+                wording::saved_share(share(saving.low), share(saving.high), WORTH)
             }
             None => {
                 let [low, high] = saving.remaining_share;
@@ -319,7 +319,7 @@ impl UpgradeInput<'_> {
     /// The candidate with the shortest waiting, and whether it is worth a difference in price.
     fn best_candidate(&self, candidates: &[(&DriveOption, &Waits)]) -> Option<Answer> {
         let [(best, least), (next, more), ..] = candidates else { return None };
-        // Waiting that the work has none of ranks nothing.
+        // Waiting ranks nothing where there is none.
         if more.blocking_ns <= 0.0 {
             return None;
         }
@@ -356,7 +356,7 @@ impl Saving {
         let (least, most) = (from.blocking_ns - to.blocking_ns, from.busy_ns - to.busy_ns);
         let doubt = from.doubt_ns.hypot(to.doubt_ns);
         let left = |from_ns: f64, to_ns: f64| {
-            let (share, part) = (to_ns / from_ns.max(1.0), |doubt: f64, of: f64| doubt / of.max(1.0));
+            let (share, part) = (to_ns / from_ns.max(1.0), |doubt: f64, whole: f64| doubt / whole.max(1.0));
             let doubt = share * part(from.doubt_ns, from_ns).hypot(part(to.doubt_ns, to_ns));
             [(share - doubt).max(0.0), share + doubt]
         };
@@ -483,7 +483,7 @@ const SETTLING: &str = "mix: rest";
 /// Reads and writes before the replay, and their queue depth.
 const BLOCK: u32 = 512 << 10;
 const DEPTH: u32 = 4;
-/// Time limit of them. Chosen: what an upgrade check can afford on a slow drive.
+/// Their time limit. Chosen: what an upgrade check can afford on a slow drive.
 const PREPARATION_TIME: Nanos = Nanos::from_secs(7);
 /// Idle time before the replay. Chosen: write buffers are empty by then.
 const SETTLING_TIME: Nanos = Nanos::from_secs(3);
@@ -514,8 +514,10 @@ impl MixOption {
             return Err(error::mix_needs_space(capacity.min(writable), 2 * Self::SPAN_STEP));
         }
         let mut mix = Self { applications, custom, scale: 1.0, span, time: Self::TIME, reads_only };
-        let of = |side: fn(&Application) -> u64| mix.all().map(|all| all.iter().map(side).sum::<u64>());
-        let (read, written) = (of(Application::bytes_read)?, of(Application::bytes_written)?);
+        let total = |side: fn(&Application) -> u64| {
+            mix.all().map(|applications| applications.iter().map(side).sum::<u64>())
+        };
+        let (read, written) = (total(Application::bytes_read)?, total(Application::bytes_written)?);
         if reads_only && read == 0 {
             return Err(error::mix_only_writes());
         }
@@ -530,12 +532,12 @@ impl MixOption {
     /// The applications, each once; without their writes if nothing may be written.
     pub(super) fn all(&self) -> Result<Vec<Application>, String> {
         let (applications, custom) = (self.applications.clone(), self.custom.clone());
-        let mut all = AppsOptions { applications, custom, ..AppsOptions::default() }.all()?;
+        let mut applications = AppsOptions { applications, custom, ..AppsOptions::default() }.all()?;
         if self.reads_only {
-            all.iter_mut().for_each(|of| of.writes = None);
-            all.retain(|of| of.reads.is_some());
+            applications.iter_mut().for_each(|application| application.writes = None);
+            applications.retain(|application| application.reads.is_some());
         }
-        Ok(all)
+        Ok(applications)
     }
 
     /// Whether it makes sense.
@@ -558,7 +560,9 @@ impl MixOption {
 
     /// The names of its applications.
     pub(super) fn names(&self) -> Vec<String> {
-        let names = |all: Vec<Application>| all.into_iter().map(|of| of.name).collect();
+        let names = |applications: Vec<Application>| {
+            applications.into_iter().map(|application| application.name).collect()
+        };
         self.all().map_or_else(|_| self.applications.clone(), names)
     }
 
@@ -574,28 +578,29 @@ impl MixOption {
             workloads.push(Workload { name: SETTLING.into(), ..Workload::rest(SETTLING_TIME) });
         }
         let stage = Stage::new(&zone, geometry, DataClass::Random);
-        let all = self.all().unwrap_or_default();
-        let time = Nanos(self.time.0 / all.len().max(1) as u64);
+        let applications = self.all().unwrap_or_default();
+        let time = Nanos(self.time.0 / applications.len().max(1) as u64);
         let amount = Amount { scale: self.scale, time: Some(time), thinks: false };
-        workloads
-            .extend(all.iter().flat_map(|of| stage.workloads(of, &format!("{NAME}{}", of.name), amount)));
+        workloads.extend(applications.iter().flat_map(|application| {
+            stage.workloads(application, &format!("{NAME}{}", application.name), amount)
+        }));
         workloads
     }
 
     /// The waiting for the whole mix, extrapolated from the part that was replayed; `None` until that is
     /// complete.
     pub fn waits(&self, segments: &[&Segment]) -> Option<Waits> {
-        let all = self.all().ok()?;
+        let applications = self.all().ok()?;
         let mut sum = Waits::default();
         let mut latencies = likenew_core::tally::Latencies::default();
         let mut variance = 0.0;
-        for application in &all {
+        for application in &applications {
             let name = format!("{NAME}{}", application.name);
-            let of = |segment: &&Segment| {
-                let rest = segment.workload.name.strip_prefix(&name);
-                rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(", depth "))
+            let is_of_application = |segment: &&Segment| {
+                let suffix = segment.workload.name.strip_prefix(&name);
+                suffix.is_some_and(|suffix| suffix.is_empty() || suffix.starts_with(", depth "))
             };
-            let played: Vec<&Segment> = segments.iter().copied().filter(of).collect();
+            let played: Vec<&Segment> = segments.iter().copied().filter(is_of_application).collect();
             if played.is_empty() {
                 return None;
             }
@@ -626,11 +631,12 @@ const TIMES_DEVIATION: f64 = 1.96;
 /// The variance of latencies, as if they were independent.
 fn spread(latencies: &likenew_core::tally::Latencies) -> f64 {
     let count = latencies.count().max(1) as f64;
-    let sum = |of: &dyn Fn(f64) -> f64| -> f64 {
-        latencies.places().iter().map(|(value, times)| of(*value as f64) * *times as f64).sum::<f64>() / count
+    let mean_of = |term: &dyn Fn(f64) -> f64| -> f64 {
+        latencies.places().iter().map(|(value, times)| term(*value as f64) * *times as f64).sum::<f64>()
+            / count
     };
-    let mean = sum(&|value| value);
-    sum(&|value| (value - mean).powi(2))
+    let mean = mean_of(&|value| value);
+    mean_of(&|value| (value - mean).powi(2))
 }
 
 #[cfg(test)]

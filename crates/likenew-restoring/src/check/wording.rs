@@ -203,8 +203,8 @@ pub(super) fn symptom_is_by_design(symptom: Symptom) -> (String, Answer) {
 pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested: Speeds) -> (String, Answer) {
     if let Some(least) = least {
         let (speeds, metric) = (tested.words(), least.metric.plural());
-        let (share, of) = (Share(least.share.value), least.reference.origin.words());
-        let text = format!("not slow: {speeds}; {metric} at {share} of {of}");
+        let (share, reference) = (Share(least.share.value), least.reference.origin.words());
+        let text = format!("not slow: {speeds}; {metric} at {share} of {reference}");
         return (format!("{}.", capitalize(&text)), Answer::good(HEALTHY, SPEED, text));
     }
     let verdict = match origin {
@@ -230,8 +230,8 @@ pub(super) fn healthy(origin: Option<Origin>, least: Option<&Shortfall>, tested:
 /// Of a metric that is below what counts as slow, where that shows nothing of the drive.
 pub(super) fn perhaps_slow(least: &Shortfall, is_memory: bool, tested: Speeds) -> (String, Answer) {
     let (speeds, metric) = (tested.words(), least.metric.plural());
-    let (share, of) = (share_text(least.share), least.reference.origin.words());
-    let text = format!("{speeds}; {metric} at {share} of {of}");
+    let (share, reference) = (share_text(least.share), least.reference.origin.words());
+    let text = format!("{speeds}; {metric} at {share} of {reference}");
     let text = if is_memory {
         format!("{text}; this is memory, which says nothing of a drive")
     } else {
@@ -542,8 +542,8 @@ const NAMED: (f64, f64) = (0.25, 0.4);
 fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> (String, Option<String>) {
     let unknown =
         if knows_facts { "unknown" } else { "unknown, as the system reports nothing about the drive" };
-    let each = |(title, chance): &(&'static str, f64)| format!("{title} ({})", Share(*chance));
-    let each = |of: &[(&'static str, f64)]| of.iter().map(each).collect::<Vec<_>>();
+    let phrase = |(title, chance): &(&'static str, f64)| format!("{title} ({})", Share(*chance));
+    let phrases = |causes: &[(&'static str, f64)]| causes.iter().map(phrase).collect::<Vec<_>>();
     let (named, possible) = rivals.split_at(rivals.partition_point(|(_, chance)| *chance >= NAMED.0));
     let is_likely = named.iter().map(|(_, chance)| chance).sum::<f64>() >= NAMED.1;
     let possible = if is_likely { possible } else { rivals };
@@ -552,11 +552,11 @@ fn likely_cause(rivals: &[(&'static str, f64)], knows_facts: bool) -> (String, O
         ([(title, chance), ..], _) if *chance >= PROBABLE => {
             return (format!("probably {title} ({})", Share(*chance)), None);
         }
-        (_, [only]) if is_likely => format!("{unknown}; maybe {}", each(&[*only])[0]),
-        _ if is_likely => format!("{unknown}; {}", each(named).join(" or ")),
+        (_, [only]) if is_likely => format!("{unknown}; maybe {}", phrases(&[*only])[0]),
+        _ if is_likely => format!("{unknown}; {}", phrases(named).join(" or ")),
         _ => format!("{unknown}; nothing measured points to one"),
     };
-    (text, (!possible.is_empty()).then(|| format!("Possible: {}.", each(possible).join(", "))))
+    (text, (!possible.is_empty()).then(|| format!("Possible: {}.", phrases(possible).join(", "))))
 }
 
 // References
@@ -674,22 +674,22 @@ pub(super) fn volume_limits(volumes: &[Limits]) -> Answer {
 }
 
 /// `Amazon EBS gp2: 300 IOPS (3,000 IOPS with credits), 134 MB/s`.
-fn limits_of_type(of: &Limits) -> String {
+fn limits_of_type(volume: &Limits) -> String {
     let with_burst = |limit: String, burst: Option<String>| match burst {
         Some(burst) => format!("{limit} ({burst} with credits)"),
         None => limit,
     };
-    let ios = of
-        .iops
-        .map(|iops| with_burst(Iops(iops).to_string(), of.burst_iops.map(|burst| Iops(burst).to_string())));
-    let bytes = of.bytes_per_s.map(|rate| {
-        with_burst(Rate(rate).to_string(), of.burst_bytes_per_s.map(|burst| Rate(burst).to_string()))
+    let ios = volume.iops.map(|iops| {
+        with_burst(Iops(iops).to_string(), volume.burst_iops.map(|burst| Iops(burst).to_string()))
+    });
+    let bytes = volume.bytes_per_s.map(|rate| {
+        with_burst(Rate(rate).to_string(), volume.burst_bytes_per_s.map(|burst| Rate(burst).to_string()))
     });
     let limits = ios.into_iter().chain(bytes).collect::<Vec<_>>().join(", ");
-    match of.kind {
-        LimitKind::OfSize => format!("{}: {limits}", of.name),
-        LimitKind::Least => format!("{}: {limits} unless more was bought", of.name),
-        LimitKind::Most => format!("{}: what was bought, up to {limits}", of.name),
+    match volume.kind {
+        LimitKind::OfSize => format!("{}: {limits}", volume.name),
+        LimitKind::Least => format!("{}: {limits} unless more was bought", volume.name),
+        LimitKind::Most => format!("{}: what was bought, up to {limits}", volume.name),
     }
 }
 
@@ -716,25 +716,25 @@ pub(super) fn table<'a>(headings: impl Iterator<Item = &'a str>) -> OverviewTabl
 
 /// A value with its range, where that is too wide for the value alone.
 pub(super) fn value_cell(metric: Metric, measured: Measured, is_wide: bool) -> String {
-    let of = |value: f64| metric.format_value(value);
+    let text_of = |value: f64| metric.format_value(value);
     if is_wide {
-        with_range(of(measured.value), of(measured.low), of(measured.high))
+        with_range(text_of(measured.value), text_of(measured.low), text_of(measured.high))
     } else {
-        of(measured.value)
+        text_of(measured.value)
     }
 }
 
 /// The row of durable writes of one program.
-pub(super) fn durable_cells(of: &Commits) -> [String; 2] {
-    ["8K durable write".to_owned(), Iops(of.rate.value).to_string()]
+pub(super) fn durable_cells(commit: &Commits) -> [String; 2] {
+    ["8K durable write".to_owned(), Iops(commit.rate.value).to_string()]
 }
 
 /// Writes for whose durability one program waits, and several.
 pub(super) fn durable_writes(commits: &[Commits]) -> Option<Answer> {
-    let rate = |of: &Commits| Number(of.rate.value.round()).to_string();
-    let (one, several) = (commits.first()?, commits.last()?);
+    let rate = |commit: &Commits| Number(commit.rate.value.round()).to_string();
+    let (single, several) = (commits.first()?, commits.last()?);
     let writers = count(several.test.writers.into(), "program");
-    let text = format!("{}/s by one program, {}/s by {writers}", rate(one), rate(several));
+    let text = format!("{}/s by one program, {}/s by {writers}", rate(single), rate(several));
     let evidence = commits.iter().map(|commit| {
         let [p50, p99, p999, max] = commit.latency_cells();
         let writers = count(commit.test.writers.into(), "program");
@@ -797,13 +797,12 @@ pub(super) struct Rated {
     pub(super) compressible: Option<f64>,
 }
 
-/// The result of the check, then that of the upgrade.
 /// What new drives of each class reach, beside this one's reads in bytes per second.
 pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
-    let class = |of: &Usual| {
-        let (low, high) = of.range();
+    let class = |usual: &Usual| {
+        let (low, high) = usual.range();
         let times = |value: f64| digits(value / reads);
-        format!("{}: {of}, {}× this drive", of.class.words(), range(times(low), times(high)))
+        format!("{}: {usual}, {}× this drive", usual.class.words(), range(times(low), times(high)))
     };
     let reads = Rate(reads);
     let text = format!("sequential reads are {reads} here, and faster on new drives of other classes");
@@ -815,6 +814,7 @@ pub(super) fn rated_classes(reads: f64, classes: &[Usual]) -> Option<Answer> {
 
 const RATED_CLASSES: &str = "Four of five models of about this size; the slot has to carry it, and waiting for small I/Os may not change as much.";
 
+/// The result of the check, then that of the upgrade.
 pub(super) fn upgrade_summary(check: &str, upgrade: &Answer) -> String {
     format!("{check} {}.", answer_as_sentence(upgrade)).trim_start().to_owned()
 }
@@ -827,7 +827,7 @@ likenew_core::sentences! {
 }
 
 pub(super) fn rated_share(rateds: &[Rated]) -> Answer {
-    let each = rateds.iter().map(|Rated { metric, now, advertised, compressible }| {
+    let shares = rateds.iter().map(|Rated { metric, now, advertised, compressible }| {
         let (name, share) = (metric.words(), Share(now / advertised));
         let (now, advertised) = (metric.format_value(*now), metric.format_value(*advertised));
         match compressible.map(|zeros| metric.format_value(zeros)) {
@@ -835,7 +835,7 @@ pub(super) fn rated_share(rateds: &[Rated]) -> Answer {
             None => format!("{name} {share} ({now} of {advertised})"),
         }
     });
-    Answer::info("rated_share", "Share of rated speed", each.collect::<Vec<_>>().join(", "))
+    Answer::info("rated_share", "Share of rated speed", shares.collect::<Vec<_>>().join(", "))
 }
 
 /// `zeros` is the speed of zeros; `yours` how far the user's files compress, and their speed.

@@ -42,30 +42,30 @@ const USB2_BITS_PER_S: u64 = 480_000_000;
 
 /// Everything unusual, from the folder down to the drives.
 pub(super) fn remarks(facts: &Facts) -> Vec<Remark> {
-    let mut all = Vec::new();
+    let mut remarks = Vec::new();
     if let Some(system) = &facts.file_system {
-        file_system_remarks(system, facts, &mut all);
+        file_system_remarks(system, facts, &mut remarks);
     }
     // The lowest one that does not turn: those above report what it reports.
     let is_block =
         |layer: &&Layer| layer.takes_trim.get() == Some(false) && layer.rotates.get() != Some(true);
     if let Some(layer) = facts.stack.iter().rev().find(is_block) {
-        trim_remarks(layer, facts, &mut all);
+        trim_remarks(layer, facts, &mut remarks);
     }
-    facts.stack.iter().for_each(|layer| layer_remarks(layer, &mut all));
+    facts.stack.iter().for_each(|layer| layer_remarks(layer, &mut remarks));
     let unusual = changes(facts, |setting| setting.is_unusual);
-    all.extend(unusual.map(|(_, change)| Remark {
+    remarks.extend(unusual.map(|(_, change)| Remark {
         actions: typed(change.actions(), facts),
         risk: Some(change.risk),
         ..remark(&change.subject, change.words)
     }));
     for drive in &facts.drives {
-        link_remarks(drive, &mut all);
-        health_remarks(drive, &mut all);
-        count_remarks(drive, &mut all);
-        model_remarks(drive, &mut all);
+        link_remarks(drive, &mut remarks);
+        health_remarks(drive, &mut remarks);
+        count_remarks(drive, &mut remarks);
+        model_remarks(drive, &mut remarks);
     }
-    all
+    remarks
 }
 
 fn remark(subject: &str, words: String) -> Remark {
@@ -114,34 +114,34 @@ pub(crate) fn lasting(facts: &Facts) -> Vec<Answer> {
     mendable.map(|remark| remark.answer()).chain(settings(facts, |setting| !setting.is_unusual)).collect()
 }
 
-fn file_system_remarks(system: &FileSystem, facts: &Facts, all: &mut Vec<Remark>) {
+fn file_system_remarks(system: &FileSystem, facts: &Facts, remarks: &mut Vec<Remark>) {
     let point = &system.point;
     if let Some(percent) = system.used_percent.get().filter(|percent| *percent >= FULL_PERCENT) {
-        all.push(remark(point, wording::full(percent / 100.0)));
+        remarks.push(remark(point, wording::full(percent / 100.0)));
     }
     if system.compresses.get() == Some(true) {
-        all.push(remark(point, wording::compresses()));
+        remarks.push(remark(point, wording::compresses()));
     }
     let flash = facts.drives.iter().any(|drive| drive.identity.rotation_rpm.get() == Some(0));
     if system.trimming.is_sent() == Some(false) && flash && facts.trim_blocked_by().is_none() {
         let is_enabled = system.trimming.timer_enabled.get() == Some(true);
         let reason = system.trimming.timer_coverage_reason.value().filter(|_| is_enabled);
         let actions = if is_enabled { Vec::new() } else { typed(vec![enable_timer()], facts) };
-        all.push(Remark { actions, ..remark(point, wording::no_trim_sent(reason.map(String::as_str))) });
+        remarks.push(Remark { actions, ..remark(point, wording::no_trim_sent(reason.map(String::as_str))) });
     }
 }
 
 /// The lowest layer that blocks TRIM. A drive whose bridge announces none is reported in any case.
-fn trim_remarks(layer: &Layer, facts: &Facts, all: &mut Vec<Remark>) {
+fn trim_remarks(layer: &Layer, facts: &Facts, remarks: &mut Vec<Remark>) {
     let blocks = facts.trim_blocked_by().is_some_and(|lowest| lowest.name == layer.name);
     let is_named = layer.kind != LayerKind::Crypt || layer.label.value().is_some();
     let passes = pass_trim(facts).filter(|_| blocks && is_named);
     let actions = typed(passes.into_iter().collect(), facts);
     if !layer.kind.is_bottom() {
         let sentence = wording::layer_blocks_trim_sentence(&layer.name, layer.kind.words());
-        all.push(Remark { sentence, actions, ..remark(&layer.name, wording::layer_blocks_trim()) });
+        remarks.push(Remark { sentence, actions, ..remark(&layer.name, wording::layer_blocks_trim()) });
     } else if !is_unprovisioned(layer) {
-        all.push(Remark { actions, ..remark(&layer.name, wording::drive_without_trim()) });
+        remarks.push(Remark { actions, ..remark(&layer.name, wording::drive_without_trim()) });
     }
 }
 
@@ -150,32 +150,32 @@ fn is_unprovisioned(layer: &Layer) -> bool {
     layer.provisioning_mode.value().is_some_and(|mode| mode == "full" || mode == "disabled")
 }
 
-fn layer_remarks(layer: &Layer, all: &mut Vec<Remark>) {
+fn layer_remarks(layer: &Layer, remarks: &mut Vec<Remark>) {
     let name = &layer.name;
     if let Some(missing) = layer.members_missing.get().filter(|missing| *missing > 0) {
-        all.push(remark(name, wording::members_missing(missing)));
+        remarks.push(remark(name, wording::members_missing(missing)));
     }
     if let Some(errors) = layer.member_errors.get().filter(|errors| *errors > 0) {
-        all.push(remark(name, wording::member_errors(errors)));
+        remarks.push(remark(name, wording::member_errors(errors)));
     }
     if let Some(task) = layer.busy_with.value().filter(|task| !matches!(task.as_str(), "idle" | "frozen")) {
-        all.push(remark(name, wording::array_busy(task)));
+        remarks.push(remark(name, wording::array_busy(task)));
     }
     if let Some((command, undo)) = layer.unmap_commands() {
         let action = wording::send_unmap().command(with_sudo(&command)).undo(with_sudo(&undo));
-        all.push(Remark { actions: vec![action], ..remark(name, wording::trim_is_unsent()) });
+        remarks.push(Remark { actions: vec![action], ..remark(name, wording::trim_is_unsent()) });
     } else if is_unprovisioned(layer) {
-        all.push(remark(name, wording::bridge_hides_trim()));
+        remarks.push(remark(name, wording::bridge_hides_trim()));
     }
 }
 
-fn link_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+fn link_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let (link, name) = (&drive.link, &drive.name);
     let is_slower = |slow: u64, fast: u64| (slow as f64) < LINK_SHARE * fast as f64;
     if let (Some(now), Some(possible)) = (link.ceiling_bytes_per_s.get(), link.possible_bytes_per_s.get())
         && is_slower(now, possible)
     {
-        all.push(remark(name, wording::slow_link(now, possible)));
+        remarks.push(remark(name, wording::slow_link(now, possible)));
     }
     if let [drive_link, above @ ..] = &link.hops[..] {
         let known = above.iter().filter_map(|hop| Some((hop, hop.bytes_per_s_max.get()?)));
@@ -183,58 +183,58 @@ fn link_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         if let (Some(drive_most), Some((hop, most))) = (drive_link.bytes_per_s_max.get(), slowest)
             && is_slower(most, drive_most)
         {
-            all.push(remark(name, wording::slow_hop(drive_most, &hop.kind, &hop.name, most)));
+            remarks.push(remark(name, wording::slow_hop(drive_most, &hop.kind, &hop.name, most)));
         }
     }
     if drive.kind == DriveKind::Usb {
         let is_slow = |bits: u64| bits <= USB2_BITS_PER_S;
         if let Some(hop) = link.hops.iter().find(|hop| hop.line_bits_per_s.get().is_some_and(is_slow)) {
-            all.push(remark(name, wording::usb2(&hop.kind, &hop.name)));
+            remarks.push(remark(name, wording::usb2(&hop.kind, &hop.name)));
         }
         if link.driver.value().is_some_and(|driver| driver == "usb-storage") {
-            all.push(remark(name, wording::usb_storage()));
+            remarks.push(remark(name, wording::usb_storage()));
         }
     }
 }
 
-fn health_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+fn health_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let (health, subject) = (&drive.health, &drive.health_subject());
     for warning in health.warnings.value().into_iter().flatten() {
-        all.push(remark(subject, wording::warns(warning)));
+        remarks.push(remark(subject, wording::warns(warning)));
     }
     // Those that predict failure are among the warnings.
     let is_at_limit = |attribute: &&Attribute| !attribute.prefail && attribute.has_failed();
     for attribute in health.attributes.value().into_iter().flatten().filter(is_at_limit) {
-        all.push(remark(subject, wording::attribute_at_limit(attribute)));
+        remarks.push(remark(subject, wording::attribute_at_limit(attribute)));
     }
     if let (Some(now), Some(limit)) = (health.temperature_c.get(), health.temperature_warning_c.get())
         && now >= limit
     {
-        all.push(remark(subject, wording::hot(now, limit)));
+        remarks.push(remark(subject, wording::hot(now, limit)));
     }
     if health.throttling.get() == Some(true) {
-        all.push(remark(subject, wording::throttling()));
+        remarks.push(remark(subject, wording::throttling()));
     }
     if let Some(used) = health.used_percent.get().filter(|used| *used >= FULL_PERCENT) {
-        all.push(remark(subject, wording::endurance_used(used / 100.0)));
+        remarks.push(remark(subject, wording::endurance_used(used / 100.0)));
     }
     // A drive that says so itself has it among its warnings.
     if let (Some(spare), Some(least)) = (health.spare_percent.get(), health.spare_threshold_percent.get())
         && spare < least
         && health.failing.get() != Some(true)
     {
-        all.push(remark(subject, wording::spare_low(spare / 100.0, least / 100.0)));
+        remarks.push(remark(subject, wording::spare_low(spare / 100.0, least / 100.0)));
     }
     if let Some(pending) = health.pending_sectors.get().filter(|pending| *pending > 0) {
-        all.push(remark(subject, wording::pending_sectors(pending)));
+        remarks.push(remark(subject, wording::pending_sectors(pending)));
     }
     if drive.host_memory.as_ref().and_then(|memory| memory.is_refused()) == Some(true) {
         let wanted = drive.host_memory.as_ref().and_then(|memory| memory.wanted_bytes.get()).unwrap_or(0);
-        all.push(remark(&drive.name, wording::no_host_memory(wanted)));
+        remarks.push(remark(&drive.name, wording::no_host_memory(wanted)));
     }
 }
 
-fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+fn count_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let Counts {
         crc_errors,
         non_medium_errors,
@@ -263,9 +263,9 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     ];
     for (fact, words) in counts {
         let count = fact.get().filter(|count| *count > 0);
-        all.extend(count.map(|count| remark(&drive.health_subject(), words(count))));
+        remarks.extend(count.map(|count| remark(&drive.health_subject(), words(count))));
     }
-    time_remarks(drive, all);
+    time_remarks(drive, remarks);
     let log = &drive.counts;
     for (fact, what) in [
         (&log.log_timeouts, "timeout"),
@@ -274,7 +274,7 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         (&log.log_link_errors, "link error"),
     ] {
         let count = fact.get().filter(|count| *count > 0);
-        all.extend(count.map(|count| remark(&drive.name, wording::in_kernel_log(count, what))));
+        remarks.extend(count.map(|count| remark(&drive.name, wording::in_kernel_log(count, what))));
     }
 }
 
@@ -282,7 +282,7 @@ fn count_remarks(drive: &Drive, all: &mut Vec<Remark>) {
 type Sentence<T> = fn(T) -> String;
 
 /// Time for which the drive was throttled, by itself or by a cloud limit.
-fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+fn time_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let counts = &drive.counts;
     let seconds: [(_, Sentence<Nanos>); 3] = [
         (&counts.throttled_light_s, wording::throttled_light),
@@ -291,7 +291,7 @@ fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
     ];
     for (fact, words) in seconds {
         let time = fact.get().filter(|seconds| *seconds > 0).map(Nanos::from_secs);
-        all.extend(time.map(|time| remark(&drive.name, words(time))));
+        remarks.extend(time.map(|time| remark(&drive.name, words(time))));
     }
     for (fact, limit) in [
         (&counts.volume_iops_exceeded_us, Limit::VolumeIops),
@@ -300,35 +300,35 @@ fn time_remarks(drive: &Drive, all: &mut Vec<Remark>) {
         (&counts.instance_throughput_exceeded_us, Limit::MachineThroughput),
     ] {
         let time = fact.get().filter(|micros| *micros > 0).map(|micros| Nanos(micros.saturating_mul(1_000)));
-        all.extend(time.map(|time| remark(&drive.name, wording::held_back(time, limit))));
+        remarks.extend(time.map(|time| remark(&drive.name, wording::held_back(time, limit))));
     }
 }
 
-fn model_remarks(drive: &Drive, all: &mut Vec<Remark>) {
+fn model_remarks(drive: &Drive, remarks: &mut Vec<Remark>) {
     let name = &drive.name;
     if let Some(Some(warning)) = drive.database.warning.value() {
         let warning = warning.split_whitespace().collect::<Vec<_>>().join(" ");
-        all.push(remark(name, wording::database_warning(&warning)));
+        remarks.push(remark(name, wording::database_warning(&warning)));
     }
     for fault in faults_met(drive) {
         let version = drive.identity.firmware.value().map_or("", String::as_str);
         let hours = fault.hours.and(drive.counts.power_on_hours.get());
         let action = wording::update_firmware(fault);
-        all.push(Remark {
+        remarks.push(Remark {
             actions: vec![action],
             ..remark(name, wording::firmware_fault(fault, version, hours))
         });
     }
     if drive.database.shingled.get() == Some(true) {
-        all.push(remark(name, wording::shingled()));
+        remarks.push(remark(name, wording::shingled()));
     }
     if let Some(Some(by)) = drive.identity.virtual_by.value() {
-        all.push(remark(name, wording::virtual_disk(by)));
+        remarks.push(remark(name, wording::virtual_disk(by)));
     }
     let [read, written] =
         [&drive.others_read_bytes_per_s, &drive.others_write_bytes_per_s].map(|fact| fact.get().unwrap_or(0));
     if read.saturating_add(written) >= OTHERS_BYTES_PER_S {
-        all.push(remark(name, wording::other_io(read, written)));
+        remarks.push(remark(name, wording::other_io(read, written)));
     }
 }
 
@@ -406,30 +406,32 @@ mod tests {
 
     #[test]
     fn an_attribute_at_its_limit_that_predicts_no_failure_is_said() {
-        let of = |value, prefail| {
+        let words_for = |value, prefail| {
             let attribute = Attribute { id: 184, value, threshold: 99, prefail, ..Attribute::default() };
             let mut drive = Drive { kind: DriveKind::Sata, ..Drive::default() };
             drive.health.attributes = fact(vec![attribute]);
             words(drive)
         };
-        let [said] = &of(98, false)[..] else { panic!("one attribute") };
+        let [said] = &words_for(98, false)[..] else { panic!("one attribute") };
         assert!(said.contains("attribute 184") && said.contains("predicts no failure"), "{said}");
-        assert_eq!(of(100, false), [""; 0]);
-        assert_eq!(of(98, true), [""; 0], "it is a warning of the drive's");
+        assert_eq!(words_for(100, false), [""; 0]);
+        assert_eq!(words_for(98, true), [""; 0], "it is a warning of the drive's");
     }
 
     #[test]
     fn a_drive_that_takes_no_trim_is_reported_once() {
-        let of = |kind, mode: Option<&str>| {
+        let words_for = |kind, mode: Option<&str>| {
             let provisioning_mode = mode.map_or(Fact::NotQueried, |mode| fact(mode.to_owned()));
             let layer = Layer { kind, takes_trim: fact(false), provisioning_mode, ..Layer::default() };
             let remarks = remarks(&Facts { stack: vec![layer], ..Facts::default() });
             let [remark] = &remarks[..] else { panic!("{remarks:?}") };
             remark.words.clone()
         };
-        assert!(of(LayerKind::Crypt, None).contains("blocks TRIM, so the drive below"));
-        assert!(of(LayerKind::Disk, None).contains("does not support TRIM"));
-        assert!(of(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce"));
+        assert!(words_for(LayerKind::Crypt, None).contains("blocks TRIM, so the drive below"));
+        assert!(words_for(LayerKind::Disk, None).contains("does not support TRIM"));
+        assert!(
+            words_for(LayerKind::UsbDisk, Some("full")).contains("bridge or controller does not announce")
+        );
         let layer = Layer {
             kind: LayerKind::UsbDisk,
             takes_trim: fact(false),
@@ -446,24 +448,26 @@ mod tests {
 
     #[test]
     fn a_known_fault_of_this_version_is_said_with_what_mends_it_and_no_other_version_is_accused() {
-        let of = |model: &str, version: &str, hours| {
+        let words_for = |model: &str, version: &str, hours| {
             let mut drive = Drive { kind: DriveKind::Sata, ..Drive::default() };
             drive.identity.model = fact(model.to_owned());
             drive.identity.firmware = fact(version.to_owned());
             drive.counts.power_on_hours = fact(hours);
             words(drive)
         };
-        let [said] = &of("Samsung SSD 840 EVO 250GB", "EXT0BB6Q", 100)[..] else { panic!("one fault") };
+        let [said] = &words_for("Samsung SSD 840 EVO 250GB", "EXT0BB6Q", 100)[..] else {
+            panic!("one fault")
+        };
         assert!(said.contains("old data") && said.ends_with("EXT0DB6Q mends it"), "{said}");
-        let [said] = &of("M4-CT128M4SSD2", "0009", 4_900)[..] else { panic!("one fault") };
+        let [said] = &words_for("M4-CT128M4SSD2", "0009", 4_900)[..] else { panic!("one fault") };
         assert!(said.contains("5,184 hours") && said.contains("on for 4,900 hours"), "{said}");
-        assert_eq!(of("Samsung SSD 840 EVO 250GB", "EXT0DB6Q", 100), [""; 0]);
-        assert_eq!(of("Samsung SSD 860 EVO 1TB", "RVT02B6Q", 100), [""; 0], "Linux avoids it");
+        assert_eq!(words_for("Samsung SSD 840 EVO 250GB", "EXT0DB6Q", 100), [""; 0]);
+        assert_eq!(words_for("Samsung SSD 860 EVO 1TB", "RVT02B6Q", 100), [""; 0], "Linux avoids it");
     }
 
     #[test]
     fn a_setting_that_is_wrong_is_said_with_its_commands_and_what_is_usual_is_not() {
-        let of = |scheduler: &str, root| {
+        let facts_with = |scheduler: &str, root| {
             let layer = Layer {
                 name: "sda".into(),
                 kind: LayerKind::Disk,
@@ -477,8 +481,8 @@ mod tests {
             facts.machine.root = fact(root);
             facts
         };
-        let found = remarks(&of("none", false));
-        let [remark] = &found[..] else { panic!("{found:?}") };
+        let unusual = remarks(&facts_with("none", false));
+        let [remark] = &unusual[..] else { panic!("{unusual:?}") };
         let answer = remark.answer();
         assert_eq!(answer.actions.len(), 2);
         assert_eq!(
@@ -486,10 +490,11 @@ mod tests {
             Some("echo mq-deadline | sudo tee /sys/block/sda/queue/scheduler")
         );
         assert_eq!(answer.caveats.len(), 1);
-        let as_root = remarks(&of("none", true))[0].answer();
+        let as_root = remarks(&facts_with("none", true))[0].answer();
         assert!(as_root.actions[0].command.as_ref().unwrap().ends_with(" > /sys/block/sda/queue/scheduler"));
-        assert_eq!(remarks(&of("mq-deadline", false)), [], "power saving is usual");
-        let ids: Vec<String> = lasting(&of("none", false)).into_iter().map(|answer| answer.id).collect();
+        assert_eq!(remarks(&facts_with("mq-deadline", false)), [], "power saving is usual");
+        let ids: Vec<String> =
+            lasting(&facts_with("none", false)).into_iter().map(|answer| answer.id).collect();
         assert_eq!(ids, ["remarks", "setting_power_saving"]);
     }
 
@@ -503,7 +508,8 @@ mod tests {
             start_bytes: fact(start),
             ..Layer::default()
         };
-        let of = |start| remarks(&Facts { stack: vec![part(start), disk.clone()], ..Facts::default() }).len();
-        assert_eq!((of(63 * 512), of(1 << 20)), (1, 0));
+        let remark_count =
+            |start| remarks(&Facts { stack: vec![part(start), disk.clone()], ..Facts::default() }).len();
+        assert_eq!((remark_count(63 * 512), remark_count(1 << 20)), (1, 0));
     }
 }

@@ -310,9 +310,12 @@ const FILES_LISTED: usize = 6;
 pub(super) fn read_from(reported: &Reported) -> Answer {
     let mut programs: Vec<String> = Vec::new();
     for source in &reported.sources {
-        let of = |name: &str| format!("{} in {name}", source.program);
-        let text =
-            if reported.sources.len() > FILES_LISTED { source.program.clone() } else { of(&source.file) };
+        let in_file = |name: &str| format!("{} in {name}", source.program);
+        let text = if reported.sources.len() > FILES_LISTED {
+            source.program.clone()
+        } else {
+            in_file(&source.file)
+        };
         if !programs.contains(&text) {
             programs.push(text);
         }
@@ -334,9 +337,9 @@ pub(super) fn read_from(reported: &Reported) -> Answer {
 /// What else would show something, with the commands for it; nothing where all is there.
 pub(super) fn not_shown(missing: &[MissingOutput]) -> Option<Answer> {
     let mut shows: Vec<&str> = Vec::new();
-    for of in missing {
-        if !shows.contains(&&*of.shows) {
-            shows.push(&of.shows);
+    for output in missing {
+        if !shows.contains(&&*output.shows) {
+            shows.push(&output.shows);
         }
     }
     if shows.is_empty() {
@@ -353,7 +356,7 @@ fn add_output(missing: &MissingOutput) -> Action {
 /// What would show the health of the first drives that say nothing of it.
 pub(super) fn health_outputs(missing: &[MissingOutput]) -> Vec<Action> {
     const DRIVES_LISTED: usize = 2;
-    let is_health = |of: &&MissingOutput| of.command.contains("smartctl");
+    let is_health = |output: &&MissingOutput| output.command.contains("smartctl");
     missing.iter().filter(is_health).take(DRIVES_LISTED).map(add_output).collect()
 }
 
@@ -489,12 +492,13 @@ mod tests {
 
     #[test]
     fn a_product_is_said_as_an_owner_knows_it() {
-        let of = |model: &str, bytes| likenew_rated::by_reported_model(model, Some(bytes)).unwrap();
-        let answer = product("nvme0n1", of("SAMSUNG MZVLB512HAJQ-00000", 512_110_190_592));
+        let rated_product =
+            |model: &str, bytes| likenew_rated::by_reported_model(model, Some(bytes)).unwrap();
+        let answer = product("nvme0n1", rated_product("SAMSUNG MZVLB512HAJQ-00000", 512_110_190_592));
         assert!(answer.answer.starts_with("nvme0n1 is Samsung PM981: PCIe 3.0 ×4"), "{}", answer.answer);
         assert!(answer.answer.contains("; rated 3,000 MB/s read, 1,800 MB/s write"), "{}", answer.answer);
         assert!(answer.evidence[0].starts_with("http"), "{:?}", answer.evidence);
-        let disk = product("sda", of("ST1000DM003-1ER162", 1_000_204_886_016));
+        let disk = product("sda", rated_product("ST1000DM003-1ER162", 1_000_204_886_016));
         assert!(disk.answer.contains("7,200 rpm; rated 210 MB/s read"), "{}", disk.answer);
     }
 

@@ -64,11 +64,11 @@ impl Measure {
 
     /// The measures that show whether causes are gone.
     pub(super) fn metrics_showing(causes: &[&FoundCause]) -> Vec<Self> {
-        let mut all: Vec<Self> = Vec::new();
+        let mut measures: Vec<Self> = Vec::new();
         for symptom in causes.iter().flat_map(|cause| &cause.explains) {
-            all.extend(Self::for_symptom(*symptom).filter(|measure| !all.contains(measure)));
+            measures.extend(Self::for_symptom(*symptom).filter(|measure| !measures.contains(measure)));
         }
-        all
+        measures
     }
 }
 
@@ -180,12 +180,12 @@ impl Effect {
 /// The change to report: of the certain ones, that with the largest lower end, so that no success is quoted
 /// with a range that includes "no change"; otherwise the largest.
 pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Option<&'a Change> {
-    let by = |change: &Change| match change.ratio() {
+    let rank = |change: &Change| match change.ratio() {
         ratio if change.is_certain() => (true, ratio.low),
         ratio => (false, ratio.value),
     };
     changes.into_iter().max_by(|one, other| {
-        let (one, other) = (by(one), by(other));
+        let (one, other) = (rank(one), rank(other));
         one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
     })
 }
@@ -194,7 +194,7 @@ pub(super) fn largest<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Opti
 pub(super) fn changes(before: &DiagnosedCheck<'_>, after: &DiagnosedCheck<'_>) -> Vec<Change> {
     let before = measures(before);
     let pairs = measures(after).into_iter().filter_map(|(measure, after, reference)| {
-        let (_, before, _) = before.iter().find(|(of, ..)| *of == measure)?;
+        let (_, before, _) = before.iter().find(|(known, ..)| *known == measure)?;
         Some(Change { measure, before: *before, after, reference })
     });
     pairs.collect()
@@ -203,10 +203,10 @@ pub(super) fn changes(before: &DiagnosedCheck<'_>, after: &DiagnosedCheck<'_>) -
 fn measures(check: &DiagnosedCheck<'_>) -> Vec<(Measure, Measured, Option<Goal>)> {
     let case = check.case();
     let metrics = case.measurements.metrics.iter().map(|(metric, measurement)| {
-        let reference = case.shortfall(*metric).map(|(_, of)| Goal {
-            value: of.value,
-            least: of.share_least(),
-            words: of.origin.words(),
+        let reference = case.shortfall(*metric).map(|(_, reference)| Goal {
+            value: reference.value,
+            least: reference.share_least(),
+            words: reference.origin.words(),
         });
         (Measure::Metric(*metric), *measurement, reference)
     });
@@ -264,8 +264,8 @@ mod tests {
             Symptom::WriteCliff,
             Symptom::BackgroundIo,
         ];
-        let all: Vec<_> = symptoms.into_iter().filter_map(Measure::for_symptom).collect();
+        let measures: Vec<_> = symptoms.into_iter().filter_map(Measure::for_symptom).collect();
         let on = Measure::Metric(Metric::SustainedWrite);
-        assert_eq!(all, [Measure::Metric(Metric::SequentialWrite), on, on]);
+        assert_eq!(measures, [Measure::Metric(Metric::SequentialWrite), on, on]);
     }
 }

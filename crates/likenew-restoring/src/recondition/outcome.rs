@@ -71,17 +71,18 @@ impl StepOutcome<'_> {
 
     fn actions_done(&self) -> Vec<String> {
         let attempt = self.attempt;
-        let mut all = results(attempt.name, &attempt.fix_reports().collect::<Vec<_>>());
+        let mut sentences = results(attempt.name, &attempt.fix_reports().collect::<Vec<_>>());
         let speeds = self.pass_speeds();
         match attempt.rewrite_end {
             Some(end) if !attempt.passes.is_empty() => {
-                all.extend(wording::passes_rewritten(&speeds, end));
-                all.extend(attempt.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
+                sentences.extend(wording::passes_rewritten(&speeds, end));
+                sentences
+                    .extend(attempt.first_gain().map(|(first, last)| wording::speed_along_pass(first, last)));
             }
-            _ if !speeds.is_empty() => all.push(wording::passes_written(&speeds, is_steady(&speeds))),
+            _ if !speeds.is_empty() => sentences.push(wording::passes_written(&speeds, is_steady(&speeds))),
             _ => {}
         }
-        all
+        sentences
     }
 
     fn pass_speeds(&self) -> Vec<f64> {
@@ -93,8 +94,8 @@ impl StepOutcome<'_> {
         let Attempt { name, past, passes, rewrite_end, .. } = self.attempt;
         let result = match rewrite_end {
             Some(_) => {
-                let of = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
-                wording::rewritten_in_passes(&passes.iter().filter_map(of).collect::<Vec<_>>())
+                let bytes_and_speed = |pass: &WritePass| Some((pass.bytes, pass.bytes_per_s()?));
+                wording::rewritten_in_passes(&passes.iter().filter_map(bytes_and_speed).collect::<Vec<_>>())
             }
             None if matches!(name, StepName::Overwrite | StepName::OverwriteAll) => {
                 Some(wording::overwritten(passes.len(), self.pass_speeds().last().copied()))
@@ -144,7 +145,7 @@ pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
 /// From before the first step to after the last one.
 fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -> Option<(String, Answer)> {
     let joined = first.metrics_showing.iter().filter_map(|change| {
-        let last = last.changes.iter().find(|of| of.measure == change.measure)?;
+        let last = last.changes.iter().find(|later| later.measure == change.measure)?;
         Some(Change { after: last.after, reference: last.reference, ..*change })
     });
     let joined: Vec<Change> = joined.collect();
@@ -183,31 +184,34 @@ fn most_slowed(changes: &[Change]) -> Option<&Change> {
 
 /// The results of the fixes of a step.
 fn results(step: StepName, fix_reports: &[&FixReport]) -> Vec<String> {
-    let mut all = Vec::new();
-    let sum = |of: fn(&FixReport) -> u64| fix_reports.iter().map(|report| of(report)).sum::<u64>();
-    let (bytes, written, elapsed) =
-        (sum(|of| of.bytes), sum(|of| of.bytes_written), Nanos(sum(|of| of.elapsed.0)));
-    let paused = Nanos(sum(|of| of.paused.0));
+    let mut sentences = Vec::new();
+    let sum = |field: fn(&FixReport) -> u64| fix_reports.iter().map(|report| field(report)).sum::<u64>();
+    let (bytes, written, elapsed) = (
+        sum(|report| report.bytes),
+        sum(|report| report.bytes_written),
+        Nanos(sum(|report| report.elapsed.0)),
+    );
+    let paused = Nanos(sum(|report| report.paused.0));
     if written > 0 {
-        all.push(wording::rewritten(written, elapsed, paused));
+        sentences.push(wording::rewritten(written, elapsed, paused));
     } else if matches!(step, StepName::Refresh | StepName::Rewrite) && !fix_reports.is_empty() {
-        all.push(wording::nothing_rewritten(elapsed));
+        sentences.push(wording::nothing_rewritten(elapsed));
     } else if step == StepName::Format && !fix_reports.is_empty() {
-        all.push(wording::formatted(elapsed));
+        sentences.push(wording::formatted(elapsed));
     } else if !fix_reports.is_empty() {
-        all.push(wording::trimmed(bytes, elapsed));
+        sentences.push(wording::trimmed(bytes, elapsed));
     }
     if let Some(top) = fix_reports.iter().find_map(|report| report.discard_counters.first()) {
         let counters = fix_reports.iter().filter_map(|report| report.discard_counters.first());
-        all.push(wording::counted(counters.map(|counters| counters.bytes).sum(), &top.device));
+        sentences.push(wording::counted(counters.map(|counters| counters.bytes).sum(), &top.device));
     }
-    all.extend(fix_reports.iter().filter_map(|report| report.read_back).map(wording::read_back));
-    all
+    sentences.extend(fix_reports.iter().filter_map(|report| report.read_back).map(wording::read_back));
+    sentences
 }
 
 /// The work of each step: bytes that it covers, and bytes that it wrote.
 pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
-    let of = |taken: &StepOutcome<'_>| {
+    let to_row = |taken: &StepOutcome<'_>| {
         let attempt = taken.attempt;
         let fix_reports = || attempt.fix_reports();
         let passed: Vec<u64> = attempt.overwritten().iter().map(|pass| pass.bytes).collect();
@@ -222,7 +226,7 @@ pub(super) fn step_rows(taken: &[StepOutcome<'_>]) -> Vec<Row> {
             elapsed_ns: fix_reports().map(|report| report.elapsed.0).chain(segments).sum::<u64>(),
         }
     };
-    taken.iter().map(of).collect()
+    taken.iter().map(to_row).collect()
 }
 
 /// Before and after, step by step.
@@ -278,7 +282,7 @@ pub(super) fn step_plan_rows(
     attempts: &[Attempt<'_>],
     is_helpful: &dyn Fn(StepName) -> bool,
 ) -> Vec<Row> {
-    let of = |name: StepName| {
+    let to_row = |name: StepName| {
         let reason = match attempts.iter().find(|attempt| attempt.name == name) {
             Some(attempt) => attempt.idle_reason(),
             None => Some(not_run_reason(context, name, is_helpful)),
@@ -291,7 +295,7 @@ pub(super) fn step_plan_rows(
             not_run_reason: reason,
         }
     };
-    StepName::ALL.into_iter().map(of).collect()
+    StepName::ALL.into_iter().map(to_row).collect()
 }
 
 /// Why a step was not run.
@@ -455,7 +459,7 @@ mod tests {
             elapsed: Nanos(3),
             ..FixReport::default()
         };
-        let sentence = |step, one: &FixReport| results(step, &[one, one]).join(" ");
+        let sentence = |step, fix_report: &FixReport| results(step, &[fix_report, fix_report]).join(" ");
         assert_eq!(
             sentence(StepName::Refresh, &report(4096, 0)),
             "Nothing was rewritten; the search took 6 ns."

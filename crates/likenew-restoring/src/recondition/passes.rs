@@ -276,8 +276,12 @@ impl Attempt<'_> {
     /// The speeds of the same probes in the first and in the second pass, in bytes a second.
     pub(super) fn probes_before_and_after(&self) -> Option<(Vec<f64>, Vec<f64>)> {
         let [first, second, ..] = self.passes.as_slice() else { return None };
-        let pairs: Vec<(f64, f64)> =
-            first.probes.iter().zip(&second.probes).filter_map(|(one, other)| one.zip(*other)).collect();
+        let pairs: Vec<(f64, f64)> = first
+            .probes
+            .iter()
+            .zip(&second.probes)
+            .filter_map(|(before, after)| before.zip(*after))
+            .collect();
         (!pairs.is_empty()).then(|| pairs.into_iter().unzip())
     }
 }
@@ -396,8 +400,8 @@ impl Walk<'_, '_, '_> {
             Some(goal) => Some(FAST * goal),
             None if self.passes.len() > 1 => {
                 let points = self.passes.iter().flat_map(|pass| &pass.speeds);
-                let all: Vec<f64> = points.filter_map(WriteSpeed::bytes_per_s).collect();
-                quantile(&all, 0.9).map(|fastest| FAST_BY_OTHERS * fastest)
+                let speeds: Vec<f64> = points.filter_map(WriteSpeed::bytes_per_s).collect();
+                quantile(&speeds, 0.9).map(|fastest| FAST_BY_OTHERS * fastest)
             }
             None => None,
         };
@@ -447,8 +451,8 @@ fn spans(used: &Range<u64>) -> Vec<Range<u64>> {
 fn parts(span: &Range<u64>) -> (AddressRange, Option<AddressRange>) {
     let bytes = span.end - span.start;
     let probe = (bytes / PROBE_SHARE).next_multiple_of(1 << 20).max(PROBE_BYTES_MIN).min(bytes);
-    let rest = AddressRange { offset: span.start + probe, bytes: bytes - probe };
-    (AddressRange { offset: span.start, bytes: probe }, (rest.bytes > 0).then_some(rest))
+    let remainder = AddressRange { offset: span.start + probe, bytes: bytes - probe };
+    (AddressRange { offset: span.start, bytes: probe }, (remainder.bytes > 0).then_some(remainder))
 }
 
 #[cfg(test)]
@@ -475,14 +479,14 @@ mod tests {
     fn spans_hold_every_byte_once() {
         for gib in [1, 2, 80, 500, 4000] {
             let used = 0..gib << 30;
-            let all = spans(&used);
-            assert!((16..=160).contains(&all.len()), "{gib} GiB: {}", all.len());
+            let spans = spans(&used);
+            assert!((16..=160).contains(&spans.len()), "{gib} GiB: {}", spans.len());
             let mut at = 0;
-            for span in &all {
-                let (probe, rest) = parts(span);
-                let bytes = probe.bytes + rest.map_or(0, |rest| rest.bytes);
+            for span in &spans {
+                let (probe, remainder) = parts(span);
+                let bytes = probe.bytes + remainder.map_or(0, |remainder| remainder.bytes);
                 assert_eq!((span.start, probe.offset, bytes), (at, at, span.end - span.start));
-                assert!(rest.is_none_or(|rest| rest.offset == probe.offset + probe.bytes));
+                assert!(remainder.is_none_or(|remainder| remainder.offset == probe.offset + probe.bytes));
                 at = span.end;
             }
             assert_eq!(at, used.end);

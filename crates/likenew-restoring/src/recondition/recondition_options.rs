@@ -94,8 +94,8 @@ impl ReconditionOptions {
     /// # Errors
     /// A sentence that names the setting and what it may be.
     pub fn from_table(table: &toml::Table) -> Result<Self, String> {
-        let asked: Self = options("recondition", table)?;
-        asked.check().map(|()| asked)
+        let parsed: Self = options("recondition", table)?;
+        parsed.check().map(|()| parsed)
     }
 
     /// Whether these settings make sense, whatever the drive.
@@ -117,8 +117,8 @@ impl ReconditionOptions {
 
     /// Files of a folder, and bytes of each: the first is what a check writes.
     pub(super) fn files(&self) -> (u32, u64) {
-        let each = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
-        let files = self.overwrite_max.unwrap_or(each) / each;
-        (u32::try_from(files).unwrap_or(u32::MAX).max(1), each)
+        let file_bytes = self.check.area(u64::MAX).max(CheckOptions::AREA_STEP);
+        let files = self.overwrite_max.unwrap_or(file_bytes) / file_bytes;
+        (u32::try_from(files).unwrap_or(u32::MAX).max(1), file_bytes)
     }
 }

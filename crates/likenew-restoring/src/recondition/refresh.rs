@@ -118,8 +118,8 @@ enum Trial {
 
 /// Rewrites a small part, from the slowest on, and reads it before and after.
 fn trial(windows: &[Window], steps: &mut Steps<'_>) -> Result<Trial, Ended> {
-    let all: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
-    let Some(fast) = quantile(&all, FAST) else { return Ok(Trial::NothingSlow) };
+    let latencies_ns: Vec<f64> = windows.iter().map(|window| window.latency_ns).collect();
+    let Some(fast) = quantile(&latencies_ns, FAST) else { return Ok(Trial::NothingSlow) };
     let mut attempted_pieces = Vec::new();
     while attempted_pieces.len() < TRIALS {
         let Some(piece) = slowest(windows, SLOW * fast, &attempted_pieces) else {
@@ -233,21 +233,21 @@ fn slow_pieces(windows: &[Window], longer_than_ns: f64) -> Vec<AddressRange> {
 
 /// The same pieces in portions of at most this many bytes.
 fn portions(pieces: &[AddressRange]) -> impl Iterator<Item = Vec<AddressRange>> {
-    let mut all: Vec<Vec<AddressRange>> = Vec::new();
+    let mut batches: Vec<Vec<AddressRange>> = Vec::new();
     let mut room = 0;
     for piece in pieces {
         let (mut offset, end) = (piece.offset, piece.offset + piece.bytes);
         while offset < end {
             if room == 0 {
-                all.push(Vec::new());
+                batches.push(Vec::new());
                 room = REFRESH_BATCH_BYTES;
             }
             let bytes = room.min(end - offset);
-            all.last_mut().expect("one was just begun").push(AddressRange { offset, bytes });
+            batches.last_mut().expect("one was just begun").push(AddressRange { offset, bytes });
             (offset, room) = (offset + bytes, room - bytes);
         }
     }
-    all.into_iter()
+    batches.into_iter()
 }
 
 /// Latency in a survey of what takes this long when read close together; `None` if nothing does.
@@ -285,8 +285,8 @@ fn slowest(
 fn subtract(pieces: &[AddressRange], part: AddressRange) -> Vec<AddressRange> {
     let end = part.offset + part.bytes;
     let sides = pieces.iter().flat_map(|piece| {
-        let of = piece.offset + piece.bytes;
-        [(piece.offset, of.min(part.offset)), (piece.offset.max(end), of)]
+        let piece_end = piece.offset + piece.bytes;
+        [(piece.offset, piece_end.min(part.offset)), (piece.offset.max(end), piece_end)]
     });
     sides
         .filter(|(from, to)| from < to)
@@ -333,11 +333,11 @@ mod tests {
             AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 5 },
             AddressRange { offset: 4 * REFRESH_BATCH_BYTES, bytes: 2 * REFRESH_BATCH_BYTES },
         ];
-        let all: Vec<Vec<AddressRange>> = portions(&pieces).collect();
+        let batches: Vec<Vec<AddressRange>> = portions(&pieces).collect();
         let sizes: Vec<u64> =
-            all.iter().map(|portion| portion.iter().map(|piece| piece.bytes).sum()).collect();
+            batches.iter().map(|portion| portion.iter().map(|piece| piece.bytes).sum()).collect();
         assert_eq!(sizes, [REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, REFRESH_BATCH_BYTES, 4]);
-        assert_eq!(all[0][1], AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 1 });
+        assert_eq!(batches[0][1], AddressRange { offset: 2 * REFRESH_BATCH_BYTES, bytes: 1 });
         assert_eq!(portions(&[]).count(), 0);
     }
 
@@ -380,9 +380,9 @@ mod tests {
         }
 
         fn reads(&self, workload: &Workload, piece: AddressRange) -> Segment {
-            let each = piece.bytes / TRIAL_WINDOWS;
+            let window_bytes = piece.bytes / TRIAL_WINDOWS;
             let cell = |index: u64| {
-                let sum = self.latency_ns(((piece.offset + index * each) / WINDOW) as usize) as u64;
+                let sum = self.latency_ns(((piece.offset + index * window_bytes) / WINDOW) as usize) as u64;
                 Cell { ios: 1, latency_ns_sum: sum, latency_ns_max: sum, ..Cell::default() }
             };
             let cells = (0..TRIAL_WINDOWS).map(cell).collect();
@@ -415,9 +415,11 @@ mod tests {
             loop {
                 match only.next(&evidence).unwrap() {
                     Step::Probe(probe) => {
-                        let Probe::Fix(Fix::Refresh { pieces: asked }) = &probe else { panic!("{probe:?}") };
-                        pieces.push(asked[0]);
-                        let result = self.write_again(asked[0]);
+                        let Probe::Fix(Fix::Refresh { pieces: rewritten }) = &probe else {
+                            panic!("{probe:?}")
+                        };
+                        pieces.push(rewritten[0]);
+                        let result = self.write_again(rewritten[0]);
                         evidence.observations.push(Observation {
                             probe,
                             result,
@@ -473,12 +475,12 @@ mod tests {
 
     /// A drive half of which is old, with zeros in a range of it.
     fn drive(zeros: std::ops::Range<usize>, slowest: usize) -> Drive {
-        let of = |window: usize| match window {
+        let content = |window: usize| match window {
             _ if zeros.contains(&window) => Holds::Zeros,
             ..100 => Holds::Old,
             _ => Holds::Fresh,
         };
-        Drive { holds: (0..200).map(of).collect(), slowest, delayed: 0..0, does_age: true }
+        Drive { holds: (0..200).map(content).collect(), slowest, delayed: 0..0, does_age: true }
     }
 
     fn is_fresh(latency: Option<f64>) -> bool {

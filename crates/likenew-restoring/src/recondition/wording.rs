@@ -133,7 +133,9 @@ fn from_to(change: &Change) -> String {
     let (before, after) = (measure.format_value(before), measure.format_value(after));
     let unit = |text: &str| text.split_once(' ').map(|(_, unit)| unit.to_owned());
     let before = match (unit(&before), unit(&after)) {
-        (Some(one), Some(other)) if one == other => before.trim_end_matches(&one).trim_end().to_owned(),
+        (Some(before_unit), Some(after_unit)) if before_unit == after_unit => {
+            before.trim_end_matches(&before_unit).trim_end().to_owned()
+        }
         _ => before,
     };
     format!("{} {before} → {after}", plural(measure))
@@ -326,11 +328,11 @@ pub(super) fn plan(steps: &[StepName]) -> (String, Answer) {
         "The drive is checked first. Of the steps that can help against what is found, the gentlest runs; \
          steps that erase run only if named with --step.",
     );
-    let of = |erases: bool| -> Vec<&str> {
+    let names_if = |erases: bool| -> Vec<&str> {
         let chosen = steps.iter().filter(|step| step.destroys() == erases);
         chosen.map(|step| step.text()).collect()
     };
-    let possible = match (of(false), of(true)) {
+    let possible = match (names_if(false), names_if(true)) {
         (kept, erasing) if erasing.is_empty() => format!("{} (no file lost)", list(&kept)),
         (kept, erasing) if kept.is_empty() => format!("only {} (ERASE everything)", list(&erasing)),
         (kept, erasing) => format!("{} (no file lost); {} (ERASE everything)", list(&kept), list(&erasing)),
@@ -596,13 +598,13 @@ pub(super) fn read_back(counts: ReadBackCounts) -> String {
 
 /// Reasons for skipped work, each once.
 pub(super) fn skips<'a>(fix_reports: impl Iterator<Item = &'a FixReport>) -> Vec<String> {
-    let mut all = FixReport::default();
-    fix_reports.flat_map(|report| &report.skips).for_each(|left| all.skip(left.bytes, &*left.reason));
+    let mut total = FixReport::default();
+    fix_reports.flat_map(|report| &report.skips).for_each(|left| total.skip(left.bytes, &*left.reason));
     let sentence = |left: SkippedRange| match left.bytes {
         0 => format!("{}.", capitalize(&left.reason)),
         bytes => format!("{} was left as it is: {}.", Size(bytes), left.reason),
     };
-    all.skips.into_iter().map(sentence).collect()
+    total.skips.into_iter().map(sentence).collect()
 }
 
 /// The speed of passes, for the first screen.
@@ -848,8 +850,8 @@ mod tests {
     #[test]
     fn each_reason_for_leaving_something_is_reported_once() {
         let left = |bytes, reason: &str| SkippedRange { bytes, reason: reason.to_owned() };
-        let one = FixReport { skips: vec![left(1024, "they are zeros")], ..FixReport::default() };
-        let other = FixReport {
+        let first = FixReport { skips: vec![left(1024, "they are zeros")], ..FixReport::default() };
+        let second = FixReport {
             skips: vec![left(7, "it is in use"), left(1024, "they are zeros"), left(0, "look at it")],
             ..FixReport::default()
         };
@@ -858,6 +860,6 @@ mod tests {
             "7 B was left as it is: it is in use.",
             "Look at it.",
         ];
-        assert_eq!(skips([&one, &other].into_iter()), text);
+        assert_eq!(skips([&first, &second].into_iter()), text);
     }
 }

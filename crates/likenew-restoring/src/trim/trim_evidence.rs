@@ -148,8 +148,8 @@ impl<'e> TrimEvidence<'e> {
         let (kept, released) = (numbers(&result.probes_kept_ns), numbers(&result.probes_released_ns));
         let ratio = median(&kept)? / median(&released)?;
         // Each interval takes half of the risk, so both together hold with the full confidence (Bonferroni).
-        let each = 1.0 - (1.0 - CONFIDENCE_95) / 2.0;
-        let interval = median_interval(&kept, each).zip(median_interval(&released, each));
+        let confidence = 1.0 - (1.0 - CONFIDENCE_95) / 2.0;
+        let interval = median_interval(&kept, confidence).zip(median_interval(&released, confidence));
         let interval = interval.filter(|(_, released)| released.low > 0.0).map(|(kept, released)| Interval {
             low: kept.low / released.high,
             high: kept.high / released.low,
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn each_outcome_has_its_contents() {
-        let of = |zeros, ones, pattern, other, taken| {
+        let outcome_of = |zeros, ones, pattern, other, taken| {
             Outcome::from_content(&Content {
                 zero_bytes: zeros,
                 ones_bytes: ones,
@@ -246,15 +246,15 @@ mod tests {
                 refused_bytes: 0,
             })
         };
-        assert_eq!(of(100, 0, 0, 0, 0), Outcome::Zeros);
-        assert_eq!(of(95, 0, 5, 0, 1000), Outcome::Zeros, "what somebody has taken says nothing");
-        assert_eq!(of(0, 100, 0, 0, 0), Outcome::Ones);
-        assert_eq!(of(50, 0, 50, 0, 0), Outcome::Partly);
-        assert_eq!(of(0, 0, 100, 0, 0), Outcome::OldData);
-        assert_eq!(of(5, 0, 95, 0, 0), Outcome::OldData);
-        assert_eq!(of(0, 0, 0, 100, 0), Outcome::Other);
-        assert_eq!(of(0, 0, 50, 50, 0), Outcome::Other);
-        assert_eq!(of(0, 0, 0, 0, 100), Outcome::Unknown);
+        assert_eq!(outcome_of(100, 0, 0, 0, 0), Outcome::Zeros);
+        assert_eq!(outcome_of(95, 0, 5, 0, 1000), Outcome::Zeros, "what somebody has taken says nothing");
+        assert_eq!(outcome_of(0, 100, 0, 0, 0), Outcome::Ones);
+        assert_eq!(outcome_of(50, 0, 50, 0, 0), Outcome::Partly);
+        assert_eq!(outcome_of(0, 0, 100, 0, 0), Outcome::OldData);
+        assert_eq!(outcome_of(5, 0, 95, 0, 0), Outcome::OldData);
+        assert_eq!(outcome_of(0, 0, 0, 100, 0), Outcome::Other);
+        assert_eq!(outcome_of(0, 0, 50, 50, 0), Outcome::Other);
+        assert_eq!(outcome_of(0, 0, 0, 0, 100), Outcome::Unknown);
         for outcome in [Outcome::Zeros, Outcome::Ones, Outcome::Partly] {
             assert!(outcome.is_trimmed());
         }

@@ -85,7 +85,7 @@ impl TrimOptions {
         const STEP: u64 = 2 * HALF_STEP;
         let (usable, is_folder) = (fitting.usable()?, fitting.is_folder);
         // The file that is read back needs space as well.
-        let (usual, left) = if is_folder {
+        let (default_span, left) = if is_folder {
             (SPAN_OF_FOLDER, usable.saturating_sub(self.bytes.saturating_mul(2)))
         } else {
             (SPAN_OF_DRIVE, usable)
@@ -95,9 +95,9 @@ impl TrimOptions {
             (is_folder && (fitting.is_chosen)("bytes")).then(|| half.max(HALF_STEP).saturating_mul(2));
         match self.span.or(twice_bytes) {
             Some(span) => Ok(Some(span)),
-            None if !is_folder && usable <= usual => Ok(None),
+            None if !is_folder && usable <= default_span => Ok(None),
             None if left < STEP => Err(wording::trim_does_not_fit(usable, STEP).into()),
-            None => Ok(Some(usual.min(left - left % STEP))),
+            None => Ok(Some(default_span.min(left - left % STEP))),
         }
     }
 

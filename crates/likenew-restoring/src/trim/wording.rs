@@ -328,8 +328,8 @@ pub(super) fn layers_evidence(layers: &[Layer]) -> String {
         0 | 1 => layer.name.clone(),
         _ => layer.kind.clone(),
     };
-    let each = layers.iter().map(|layer| format!("{}: {}", name(layer), layer.evidence));
-    each.collect::<Vec<_>>().join("; ")
+    let evidence = layers.iter().map(|layer| format!("{}: {}", name(layer), layer.evidence));
+    evidence.collect::<Vec<_>>().join("; ")
 }
 
 pub(super) fn claims(trims: Option<bool>, reads_as: Option<ReadsAs>) -> &'static str {

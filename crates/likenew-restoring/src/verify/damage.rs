@@ -39,18 +39,18 @@ pub(super) struct DamageSummary {
 
 impl DamageSummary {
     pub(super) fn collect(verification: &Verification<'_>) -> Self {
-        let mut found = Self { probe_damage: Damage::default(), passes: Vec::new() };
+        let mut summary = Self { probe_damage: Damage::default(), passes: Vec::new() };
         for segment in verification.probes.iter().chain(&verification.spot_checks) {
-            segment.damage.iter().for_each(|damage| found.probe_damage.merge(damage.clone()));
+            segment.damage.iter().for_each(|damage| summary.probe_damage.merge(damage.clone()));
         }
         for (pass, segment) in verification.parts() {
             let Some(damage) = segment.damage.clone() else { continue };
-            match found.passes.last_mut() {
-                Some((last, all)) if *last == pass => all.merge(damage),
-                _ => found.passes.push((pass, damage)),
+            match summary.passes.last_mut() {
+                Some((last, merged)) if *last == pass => merged.merge(damage),
+                _ => summary.passes.push((pass, damage)),
             }
         }
-        found
+        summary
     }
 
     /// The total damage.
@@ -78,18 +78,19 @@ impl DamageSummary {
 
     /// The first range in the list of what was read.
     pub(super) fn first(&self) -> Option<&DamagedRange> {
-        let all = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
-        all.into_iter().find(|range| range.kind != DamageKind::Unreadable)
+        let ranges = self.listed_ranges().map(|(_, range)| range).chain(&self.probe_damage.ranges);
+        ranges.into_iter().find(|range| range.kind != DamageKind::Unreadable)
     }
 
     /// What could not be read, in any pass or probe.
     pub(super) fn unreadable(&self) -> Unreadable {
-        let found = || self.passes.iter().map(|(_, damage)| damage).chain([&self.probe_damage]);
-        let ranges =
-            found().flat_map(|damage| &damage.ranges).filter(|range| range.kind == DamageKind::Unreadable);
+        let all_damage = || self.passes.iter().map(|(_, damage)| damage).chain([&self.probe_damage]);
+        let ranges = all_damage()
+            .flat_map(|damage| &damage.ranges)
+            .filter(|range| range.kind == DamageKind::Unreadable);
         let listed = disjoint(ranges.map(|range| range.from..range.to).collect());
         let listed_bytes: u64 = listed.iter().map(|range| range.end - range.start).sum();
-        let most = found().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
+        let most = all_damage().map(|damage| damage.unreadable_bytes).max().unwrap_or(0);
         Unreadable { bytes: listed_bytes.max(most), ranges: listed }
     }
 
@@ -222,8 +223,8 @@ pub(super) fn device_wrap(map: &ExtentMap, read: &[(Vec<Range<u64>>, &Damage)]) 
         }
     }
     let agrees = evidence_bytes >= SHOWN_LEAST && {
-        let all: u64 = misplaced.iter().map(|misplaced| misplaced.bytes).sum();
-        contradictions(map, &misplaced, at) <= all / CONTRADICTED_SHARE
+        let misplaced_bytes: u64 = misplaced.iter().map(|misplaced| misplaced.bytes).sum();
+        contradictions(map, &misplaced, at) <= misplaced_bytes / CONTRADICTED_SHARE
     };
     agrees.then_some(DeviceWrap { at, evidence_bytes })
 }
@@ -238,8 +239,8 @@ fn misplaced_ranges(ranges: &[Range<u64>], damage: &Damage) -> Vec<MisplacedRang
         })
         .collect();
     // Damage that is not listed, or bytes that could not be read, may be anywhere.
-    let asked: u64 = ranges.iter().map(|range| range.end - range.start).sum();
-    if damage.unlisted_bytes > 0 || damage.checked_bytes != asked {
+    let expected_bytes: u64 = ranges.iter().map(|range| range.end - range.start).sum();
+    if damage.unlisted_bytes > 0 || damage.checked_bytes != expected_bytes {
         return misplaced;
     }
     for range in ranges {
@@ -329,10 +330,10 @@ mod tests {
         let places: Vec<u64> = (0..64).collect();
         let astray = read(64, |piece| if piece == 7 { 9 } else { piece });
         assert_eq!(wrap(&places, &astray), None, "what lies beside it contradicts");
-        let one = read(64, |piece| if piece == 40 { 8 } else { piece });
+        let misplaced = read(64, |piece| if piece == 40 { 8 } else { piece });
         let twice: Vec<u64> = (0..64).map(|place| place % 32).collect();
-        assert_eq!(wrap(&twice, &one), None, "two files at one place");
-        assert_eq!(wrap(&[], &one), None, "nothing is known of where it lies");
+        assert_eq!(wrap(&twice, &misplaced), None, "two files at one place");
+        assert_eq!(wrap(&[], &misplaced), None, "nothing is known of where it lies");
         assert_eq!(wrap(&places, &read(64, |piece| piece)), None);
     }
 
@@ -350,9 +351,9 @@ mod tests {
                 (0..pieces as u64).rev().find(|piece| places[*piece as usize] % real == place % real).unwrap()
             };
             let damage = read(pieces as u64, |piece| last_at(places[piece as usize]));
-            let found = wrap(places, &damage).expect("most of it is written over");
-            prop_assert!(found.at.is_multiple_of(real * PIECE), "{} for {}", found.at, real * PIECE);
-            prop_assert_eq!(found.at, real * PIECE);
+            let device_wrap = wrap(places, &damage).expect("most of it is written over");
+            prop_assert!(device_wrap.at.is_multiple_of(real * PIECE), "{} for {}", device_wrap.at, real * PIECE);
+            prop_assert_eq!(device_wrap.at, real * PIECE);
         }
 
         /// Pieces that hold any others: no size explains them, so none is named.
@@ -363,8 +364,8 @@ mod tests {
             let holds = |piece: u64| (piece.wrapping_mul(seed | 1) ^ (seed >> 7)) % pieces as u64;
             let damage = read(pieces as u64, holds);
             let good = (0..pieces as u64).filter(|piece| holds(*piece) == *piece).count() as u64 * PIECE;
-            if let Some(found) = wrap(&order[..pieces], &damage) {
-                prop_assert!(found.at >= good, "{} hold {good}", found.at);
+            if let Some(device_wrap) = wrap(&order[..pieces], &damage) {
+                prop_assert!(device_wrap.at >= good, "{} hold {good}", device_wrap.at);
             }
         }
     }

@@ -192,9 +192,9 @@ impl<'a> Verification<'a> {
             self.part(steps, Op::Write, pass, part)?;
             let written = part + 1;
             if pass == 1 && written.is_power_of_two() && written < parts {
-                let found = steps.run_seeded(|| self.layout.spot_check(written))?;
-                self.spot_checks.push(found);
-                if is_damaged(found) && !self.layout.options.full {
+                let spot_check = steps.run_seeded(|| self.layout.spot_check(written))?;
+                self.spot_checks.push(spot_check);
+                if is_damaged(spot_check) && !self.layout.options.full {
                     if !self.layout.is_folder {
                         return Ok(0);
                     }
@@ -368,8 +368,8 @@ impl ProbeSummary {
         for segment in probes.iter().chain(written).filter(|segment| segment.damage.is_some()) {
             for sample in &segment.samples {
                 let end = sample.offset + sample.bytes();
-                let found = ranges(segment).find(|range| range.from < end && sample.offset < range.to);
-                match found {
+                let damaged = ranges(segment).find(|range| range.from < end && sample.offset < range.to);
+                match damaged {
                     None => there.push(sample.offset % round + sample.bytes()),
                     Some(range) if range.kind != DamageKind::Wrapped => gone.push(range.from % round),
                     // This run wrote what is there, so the place exists.
@@ -395,8 +395,8 @@ pub(super) fn wraps_at<'a>(segments: impl Iterator<Item = &'a Segment>) -> Optio
 }
 
 fn ranges(segment: &Segment) -> impl Iterator<Item = &DamagedRange> {
-    let all = segment.damage.iter().flat_map(|damage| &damage.ranges);
-    all.filter(|range| range.kind != DamageKind::Unreadable)
+    let ranges = segment.damage.iter().flat_map(|damage| &damage.ranges);
+    ranges.filter(|range| range.kind != DamageKind::Unreadable)
 }
 
 /// Distance of a sector from the address it was written for.

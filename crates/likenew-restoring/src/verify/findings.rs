@@ -31,11 +31,11 @@ pub(super) fn findings(
         return findings;
     }
     let capacity = Capacity::from_evidence(verification, evidence);
-    let found = DamageSummary::collect(verification);
+    let damage = DamageSummary::collect(verification);
     let has_failed = has_failed(&evidence.segments);
     let Conclusion { summary, answers, total } =
-        conclude(verification, evidence, &capacity, &found, has_failed);
-    let unreadable = found.unreadable();
+        conclude(verification, evidence, &capacity, &damage, has_failed);
+    let unreadable = damage.unreadable();
     let rows = rows(verification);
     let speeds = speeds(verification, &rows);
     let listed = |answer: &&Answer| {
@@ -69,13 +69,13 @@ pub(super) fn findings(
     (findings.summary, findings.answers) = (summary, answers);
     add_failed_ios(evidence, &evidence.segments, &mut findings);
     if total.bytes() > 0 {
-        findings.series.insert("addresses".into(), address_map(&found.addresses(verification), &capacity));
+        findings.series.insert("addresses".into(), address_map(&damage.addresses(verification), &capacity));
     }
     if !rows.is_empty() {
         findings.series.insert("parts".into(), picture(&rows, options.passes));
     }
     findings.tables.insert("capacity".into(), vec![row(capacity)]);
-    findings.tables.insert("damage".into(), found.rows().collect());
+    findings.tables.insert("damage".into(), damage.rows().collect());
     findings.tables.insert("slowest".into(), slowest(&rows).into_iter().map(row).collect());
     findings.tables.insert("parts".into(), rows.into_iter().map(row).collect());
     findings
@@ -131,7 +131,7 @@ pub(super) fn rows(verification: &Verification<'_>) -> Vec<PartRow> {
 
 /// The slowest parts of each operation, the slowest first.
 pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
-    let of = |op| {
+    let slowest_of = |op| {
         let is_measured = |row: &&PartRow| row.op == op && row.bytes_per_s.is_some();
         let mut rows: Vec<PartRow> = rows.iter().filter(is_measured).cloned().collect();
         let speed = |row: &PartRow| row.bytes_per_s.unwrap_or(f64::INFINITY);
@@ -139,18 +139,18 @@ pub(super) fn slowest(rows: &[PartRow]) -> Vec<PartRow> {
         rows.truncate(SLOWEST);
         rows
     };
-    [Op::Write, Op::Read].into_iter().flat_map(of).collect()
+    [Op::Write, Op::Read].into_iter().flat_map(slowest_of).collect()
 }
 
 /// Mean speed of each operation over all passes, with the speed and offset of its slowest part.
 pub(super) fn speeds(verification: &Verification<'_>, rows: &[PartRow]) -> Vec<(Op, f64, f64, u64)> {
     let slowest = slowest(rows);
-    let of = |op| {
+    let speed_of = |op| {
         let slowest = slowest.iter().find(|row| row.op == op)?;
         let (bytes, elapsed_s) = moved(verification, op);
         Some((op, bytes as f64 / elapsed_s, slowest.bytes_per_s?, slowest.offset_bytes))
     };
-    [Op::Write, Op::Read].into_iter().filter_map(of).collect()
+    [Op::Write, Op::Read].into_iter().filter_map(speed_of).collect()
 }
 
 /// Bytes that all parts have moved, and the seconds that it took, where that is known.
@@ -373,7 +373,7 @@ impl Case<'_> {
     /// Data that could not be read was not compared.
     fn unread(&self) -> Option<Doubt> {
         let plan = self.verification;
-        let asked: u64 = plan
+        let expected: u64 = plan
             .reads()
             .map(|(_, part, _)| {
                 let range = plan.layout.part(part);
@@ -382,7 +382,7 @@ impl Case<'_> {
             .sum();
         let damage = plan.reads().filter_map(|(_, _, segment)| segment.damage.as_ref());
         let compared: u64 = damage.map(|damage| damage.checked_bytes).sum();
-        (compared < asked).then(|| Doubt::Unread { bytes: asked - compared })
+        (compared < expected).then(|| Doubt::Unread { bytes: expected - compared })
     }
 
     /// Why the data may have come from a cache instead of the medium.

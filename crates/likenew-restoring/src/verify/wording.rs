@@ -448,12 +448,13 @@ pub(super) fn unreadable_table(unreadable: &Unreadable) -> OverviewTable {
         let [from, to] = [range.start, range.end].map(|byte| Number(byte as f64).to_string());
         table.push([Size(range.end - range.start).to_string(), from, to]);
     }
-    let rest = unreadable.ranges.iter().skip(PLACES_SHOWN);
-    let rest = rest.fold((0, 0), |(ranges, bytes), range| (ranges + 1, bytes + range.end - range.start));
-    if let (1.., bytes) = rest {
+    let unlisted = unreadable.ranges.iter().skip(PLACES_SHOWN);
+    let totals =
+        unlisted.fold((0, 0), |(ranges, bytes), range| (ranges + 1, bytes + range.end - range.start));
+    if let (1.., bytes) = totals {
         table.push([
             Size(bytes).to_string(),
-            format!("{} more places", Number(rest.0 as f64)),
+            format!("{} more places", Number(totals.0 as f64)),
             String::new(),
         ]);
     }

@@ -92,9 +92,9 @@ impl Ledger {
 
     /// The batch has left.
     pub(crate) fn on_submit(&mut self, at: Nanos) {
-        let all = self.tallies.len();
+        let streams = self.tallies.len();
         for (stream, op) in self.leaving.drain(..) {
-            for index in tally_slots(stream, op, all) {
+            for index in tally_slots(stream, op, streams) {
                 self.busy[index].replay_busy.on_submit(at, 1);
             }
         }
@@ -176,7 +176,7 @@ impl Ledger {
     /// The record.
     pub(crate) fn into_record(mut self) -> ReplayRecord {
         let blocking = self.busy.pop().expect("one is of what is waited for");
-        let all = self.busy.pop().expect("one is of all streams");
+        let overall = self.busy.pop().expect("one is of all streams");
         let both = |busy: &BusyBoth| ReplayPair {
             replayed_ns: busy.replay_busy.total().0,
             recorded_ns: busy.recording_busy.0,
@@ -184,7 +184,7 @@ impl Ledger {
         let active = self.busy.iter().enumerate().filter(|(_, busy)| busy.is_used);
         self.replay_record.streams =
             active.map(|(stream, busy)| ReplayStream { stream: stream as u16, busy: both(busy) }).collect();
-        self.replay_record.busy = both(&all);
+        self.replay_record.busy = both(&overall);
         self.replay_record.blocking = both(&blocking);
         self.replay_record.tallies = self.tallies.into_iter().flatten().flatten().collect();
         for latencies in [
@@ -198,10 +198,10 @@ impl Ledger {
     }
 }
 
-/// Where the busy time of such an I/O is counted, with so many streams in `all`.
-fn tally_slots(stream: u16, op: Op, all: usize) -> impl Iterator<Item = usize> {
-    let blocking = matches!(op, Op::Read | Op::Flush).then_some(all + 1);
-    [usize::from(stream), all].into_iter().chain(blocking)
+/// Where the busy time of such an I/O is counted, with so many `streams`.
+fn tally_slots(stream: u16, op: Op, streams: usize) -> impl Iterator<Item = usize> {
+    let blocking = matches!(op, Op::Read | Op::Flush).then_some(streams + 1);
+    [usize::from(stream), streams].into_iter().chain(blocking)
 }
 
 /// An I/O of the recording whose first piece is about to leave or has left.

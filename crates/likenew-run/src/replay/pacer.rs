@@ -102,9 +102,14 @@ impl Pacer {
                 Some(opening) => opening.since + scaled_time(opening.think.since(moment.cut), self.speed),
             },
             Rule::Closed(applications, before) => {
-                match applications.get(usize::from(io.application)).filter(|one| one.due != Nanos::NEVER) {
-                    Some(one) if one.done == Nanos::NEVER => return DueTime::Unknown,
-                    Some(one) => (one.due + scaled_time(moment.at.since(one.at), self.speed)).max(one.done),
+                match applications
+                    .get(usize::from(io.application))
+                    .filter(|application| application.due != Nanos::NEVER)
+                {
+                    Some(application) if application.done == Nanos::NEVER => return DueTime::Unknown,
+                    Some(application) => (application.due
+                        + scaled_time(moment.at.since(application.at), self.speed))
+                    .max(application.done),
                     None => self.last_due + scaled_time(moment.at.since(before.at), self.speed),
                 }
             }

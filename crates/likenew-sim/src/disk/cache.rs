@@ -166,9 +166,9 @@ impl WriteCache {
     /// Takes a part out of an extent; what is left of it on both sides stays.
     fn cut(&mut self, index: usize, part: &Range<u64>) {
         let Extent { sectors, since, sequence } = self.extents.swap_remove(index);
-        for rest in [sectors.start..part.start, part.end..sectors.end] {
-            if !rest.is_empty() {
-                self.extents.push(Extent { sectors: rest, since, sequence });
+        for kept in [sectors.start..part.start, part.end..sectors.end] {
+            if !kept.is_empty() {
+                self.extents.push(Extent { sectors: kept, since, sequence });
             }
         }
     }

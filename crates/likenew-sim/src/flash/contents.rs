@@ -91,8 +91,8 @@ impl Contents {
                     }
                 }
                 Change::Erased(range) => {
-                    let mut rest = self.copies.split_off(&range.start);
-                    self.copies.append(&mut rest.split_off(&range.end));
+                    let mut tail = self.copies.split_off(&range.start);
+                    self.copies.append(&mut tail.split_off(&range.end));
                 }
             }
         }

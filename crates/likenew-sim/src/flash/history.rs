@@ -260,9 +260,9 @@ mod tests {
             assert_eq!((wear.spread(0, 2), wear.spread(1, 1)), (2, 1));
             wear.erase(2);
             assert_eq!([0, 1, 2].map(|block| wear.is_least(block)), [false, true, true]);
-            let found = wear.summary();
-            assert_eq!((found.erases_min, found.erases_max, found.bad_blocks), (0, 2, 0));
-            assert!((found.erases_mean - 5.0 / 6.0).abs() < 1e-12);
+            let summary = wear.summary();
+            assert_eq!((summary.erases_min, summary.erases_max, summary.bad_blocks), (0, 2, 0));
+            assert!((summary.erases_mean - 5.0 / 6.0).abs() < 1e-12);
         }
 
         #[test]

@@ -720,16 +720,16 @@ impl BastLogs {
     }
 
     fn combine(&self, log: &BastLog, clusters: &mut Clusters, pending: &mut PendingWork) {
-        let rest = log.filled..clusters.pages;
-        let nothing_missing = !clusters.has_to_copy(log.cluster, rest.clone());
+        let unfilled = log.filled..clusters.pages;
+        let nothing_missing = !clusters.has_to_copy(log.cluster, unfilled.clone());
         if log.in_order && (nothing_missing || self.parameters.partial_merges) {
-            clusters.copy(log.cluster, rest, log.block, |_, _| None, pending);
+            clusters.copy(log.cluster, unfilled, log.block, |_, _| None, pending);
             return clusters.switch(log.cluster, log.block, pending);
         }
         let to = clusters.take(clusters.group(log.cluster));
-        let all = 0..clusters.pages;
+        let pages = 0..clusters.pages;
         let newest = |clusters: &Clusters, offset| log.find(clusters, offset);
-        clusters.copy(log.cluster, all, to, newest, pending);
+        clusters.copy(log.cluster, pages, to, newest, pending);
         clusters.switch(log.cluster, to, pending);
         clusters.erase(log.block, pending);
     }

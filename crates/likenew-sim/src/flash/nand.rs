@@ -419,9 +419,9 @@ impl NandParameters {
         let whole = self.times(job.cell).read;
         match (self.read_part, job.reader) {
             (Some(part), Reader::Host(_)) => {
-                let all = u32::from(part.rows);
-                let rows = job.bytes.div_ceil(part.bytes * u32::from(part.row_parts)).clamp(1, all);
-                Nanos(whole.0 * u64::from(rows) / u64::from(all))
+                let rows_max = u32::from(part.rows);
+                let rows = job.bytes.div_ceil(part.bytes * u32::from(part.row_parts)).clamp(1, rows_max);
+                Nanos(whole.0 * u64::from(rows) / u64::from(rows_max))
             }
             _ => whole,
         }

@@ -329,8 +329,8 @@ pub(super) mod laws {
                         assert!(before.is_none(), "a move went over a copy that was not erased");
                     }
                     Change::Erased(range) => {
-                        let mut rest = self.copies.split_off(&range.start);
-                        self.copies.append(&mut rest.split_off(&range.end));
+                        let mut tail = self.copies.split_off(&range.start);
+                        self.copies.append(&mut tail.split_off(&range.end));
                     }
                 }
             }
@@ -339,8 +339,8 @@ pub(super) mod laws {
 
         fn check(&self, layer: &impl TranslationLayer) {
             for (page, written) in (0u32..).zip(&self.host) {
-                let found = layer.find(page);
-                match (found, written) {
+                let mapped = layer.find(page);
+                match (mapped, written) {
                     (None, None) => {}
                     (Some(place), Some(_)) => {
                         let copy = self.copies.get(&place.at);
@@ -350,7 +350,7 @@ pub(super) mod laws {
                         let is_near = late_s.is_some_and(|late_s| (0..RESOLUTION_S).contains(&late_s));
                         assert!(is_near, "page {page} was programmed {late_s:?} s after its time");
                     }
-                    _ => panic!("page {page} is found {found:?}, but the host last wrote {written:?}"),
+                    _ => panic!("page {page} is found {mapped:?}, but the host last wrote {written:?}"),
                 }
             }
             let mapped_count = self.host.iter().flatten().count() as u64;

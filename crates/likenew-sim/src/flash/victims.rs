@@ -284,9 +284,9 @@ impl Lists {
     fn lowest(&mut self, die: u32) -> Option<u16> {
         let start = die as usize * self.counts;
         let floor = self.floors[die as usize] as usize;
-        let found = (floor..self.counts).find(|count| self.heads[start + count] != NONE)?;
-        self.floors[die as usize] = found as u16;
-        Some(found as u16)
+        let count = (floor..self.counts).find(|count| self.heads[start + count] != NONE)?;
+        self.floors[die as usize] = count as u16;
+        Some(count as u16)
     }
 
     /// The oldest block of one list of the die.

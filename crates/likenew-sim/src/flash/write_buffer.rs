@@ -152,10 +152,10 @@ impl WriteBuffer {
 
     /// Newer sectors join older ones; what does not compress among them sets the size.
     fn merge(&mut self, slot: u32, sectors: u64, size: u32) {
-        let all = self.all_sectors;
+        let all_sectors = self.all_sectors;
         let entry = &mut self.entries[slot as usize];
         entry.sectors |= sectors;
-        let size = if sectors == all { size } else { size.max(entry.size) };
+        let size = if sectors == all_sectors { size } else { size.max(entry.size) };
         if entry.stage == Stage::Ready {
             self.ready_size = self.ready_size - entry.size + size;
         }

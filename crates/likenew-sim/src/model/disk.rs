@@ -87,16 +87,17 @@ fn read_mechanics(
         let (key, limit) = ("mechanics.inner_bytes_per_s", "outer_bytes_per_s");
         return Err(section.error(FileError::Above { key, limit }));
     }
-    let (of, sector) = identity.sector();
-    let physical = section.multiple_or_none("physical_sector_bytes", sector..=65_536, (of, sector))?;
+    let (sector_key, sector) = identity.sector();
+    let physical =
+        section.multiple_or_none("physical_sector_bytes", sector..=65_536, (sector_key, sector))?;
     let physical_sectors = physical.map_or(1, |bytes| bytes / sector);
     Ok(Mechanics { platters, physical_sectors, read_seek, write_seek, head_switch })
 }
 
 fn read_shingles(section: &mut Section<'_>, identity: &Identity) -> Result<ShingleParameters, SimError> {
-    let (of, sector) = identity.sector();
+    let (sector_key, sector) = identity.sector();
     let sectors = |section: &mut Section<'_>, key, least: u64, most| {
-        section.multiple(key, least * sector..=most, (of, sector)).map(|bytes| bytes / sector)
+        section.multiple(key, least * sector..=most, (sector_key, sector)).map(|bytes| bytes / sector)
     };
     Ok(ShingleParameters {
         log_sectors: sectors(section, "media_cache_bytes", 1, 1 << 40)?,

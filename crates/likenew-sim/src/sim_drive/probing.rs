@@ -37,10 +37,10 @@ pub(super) fn probe(drive: &mut SimDrive, probe: &Probe) -> Result<ProbeResult, 
         Probe::TrimReadBack(_) | Probe::Release { .. } if !drive.geometry().trims => {
             unknown(wording::NO_TRIM)
         }
-        Probe::TrimReadBack(asked) if asked.bytes_written() > drive.geometry().capacity => {
+        Probe::TrimReadBack(request) if request.bytes_written() > drive.geometry().capacity => {
             unknown(wording::TOO_SMALL)
         }
-        Probe::TrimReadBack(asked) => ProbeResult::TrimReadBack(Box::new(read_back(drive, asked)?)),
+        Probe::TrimReadBack(request) => ProbeResult::TrimReadBack(Box::new(read_back(drive, request)?)),
         Probe::Feasibility => ProbeResult::Feasibility(Feasibility::default()),
         Probe::Fix(fix) => fix_drive(drive, fix)?,
         Probe::Release { offset, bytes, wait } => {
@@ -139,7 +139,7 @@ fn rewrite(
     let mut rewriting =
         Rewriting { host: Host::new(drive)?, in_flight: Vec::new(), report: FixReport::default() };
     let started_at = rewriting.host.now();
-    let asked: u64 = pieces.iter().map(|piece| piece.bytes).sum();
+    let requested_bytes: u64 = pieces.iter().map(|piece| piece.bytes).sum();
     let parts = pieces.iter().flat_map(|piece| {
         let end = piece.offset + piece.bytes;
         (piece.offset..end).step_by(PART as usize).map(move |offset| (offset, PART.min(end - offset)))
@@ -162,7 +162,7 @@ fn rewrite(
     report.elapsed = host.now() - started_at;
     if let Some(reason) = failed {
         report.end = FixEnd::Failed;
-        report.skip(asked - report.bytes, reason);
+        report.skip(requested_bytes - report.bytes, reason);
     }
     Ok(report)
 }
@@ -477,21 +477,21 @@ mod tests {
         let last = &points[points.len() * 7 / 8..];
         let (bytes, elapsed) = last
             .iter()
-            .fold((0, Nanos::ZERO), |(bytes, elapsed), of| (bytes + of.bytes, elapsed + of.elapsed));
+            .fold((0, Nanos::ZERO), |(bytes, elapsed), point| (bytes + point.bytes, elapsed + point.elapsed));
         bytes as f64 / elapsed.as_secs_f64()
     }
 
     #[test]
     fn a_full_used_drive_without_trim_is_as_fast_as_new_once_everything_was_rewritten() {
-        let all = |drive: &SimDrive| Fix::Rewrite {
+        let rewrite_all = |drive: &SimDrive| Fix::Rewrite {
             pieces: vec![AddressRange { offset: 0, bytes: drive.geometry().capacity }],
             settings: RewriteSettings::default(),
         };
         let mut new = open("sim:tiny-flash?fill=1");
-        let of_new = all(&new);
+        let of_new = rewrite_all(&new);
         let new = fix_report(&mut new, of_new).unwrap();
         let mut drive = open("sim:tiny-flash?state=used&trim=off");
-        let fix = all(&drive);
+        let fix = rewrite_all(&drive);
         let first = fix_report(&mut drive, fix.clone()).unwrap();
         let start = first.write_speeds.points()[4].bytes_per_s().unwrap();
         assert!(start < 0.5 * last_speed(&new), "{start} of {}", last_speed(&new));

@@ -114,13 +114,13 @@ impl LinkStandard {
     /// (assumed; enclosures reach 35 to 40 MB/s). USB 3: 88 % (assumed; enclosures of 5 Gb/s reach about 440
     /// MB/s).
     pub fn payload_bytes_per_s(&self) -> u64 {
-        let (of, all) = match (self.bus, self.line_bits_per_s) {
+        let (payload, total) = match (self.bus, self.line_bits_per_s) {
             (Bus::Pcie, _) => (256, 288),
             (Bus::Sata, _) => (11, 12),
             (Bus::Usb, 480_000_000) => (9, 13),
             (Bus::Usb, _) => (88, 100),
         };
-        self.ceiling_bytes_per_s() * of / all
+        self.ceiling_bytes_per_s() * payload / total
     }
 
     /// Whether both directions move data at the same time.

@@ -157,9 +157,9 @@ mod tests {
 
     /// Compares the layer with the formula.
     fn agrees(cell: Cell) {
-        let (theory, found) = (cell.theory(), cell.measure(3, 1));
-        println!("{cell:?}: {found:.3} of {theory:.3}, {:+.2} %", (found / theory - 1.0) * 100.0);
-        assert!((found / theory - 1.0).abs() < 0.03, "{cell:?}: {found} is not {theory}");
+        let (theory, measured) = (cell.theory(), cell.measure(3, 1));
+        println!("{cell:?}: {measured:.3} of {theory:.3}, {:+.2} %", (measured / theory - 1.0) * 100.0);
+        assert!((measured / theory - 1.0).abs() < 0.03, "{cell:?}: {measured} is not {theory}");
     }
 
     #[test]
@@ -189,8 +189,8 @@ mod tests {
         for family in [Family::Block, Family::Bast, Family::Fast] {
             let cell = cell(family, 64, 8);
             let pages = cell.pages * cell.clusters;
-            let found = cell.amplification(0..pages, (0..pages).chain(0..pages));
-            assert_eq!(found, 1.0, "{family:?}");
+            let measured = cell.amplification(0..pages, (0..pages).chain(0..pages));
+            assert_eq!(measured, 1.0, "{family:?}");
         }
     }
 }

@@ -48,8 +48,8 @@ mod formulas {
     /// Half a unit of the last digit that is known.
     fn assert_all(known: [f64; 6], formula: impl Fn(f64) -> f64) {
         for (spare, known) in SPARE_SHARES.into_iter().zip(known) {
-            let found = formula(1.0 / (1.0 - spare));
-            assert!((found - known).abs() < 0.00051, "spare share {spare}: {found} is not {known}");
+            let computed = formula(1.0 / (1.0 - spare));
+            assert!((computed - known).abs() < 0.00051, "spare share {spare}: {computed} is not {known}");
         }
     }
 
@@ -65,8 +65,8 @@ mod formulas {
     #[test]
     fn greedy_collection_at_its_ends() {
         for alpha in [1.0 + 1e-6, 1.01, 2.0, 5.0, 6.0, 50.0, 1e6] {
-            let found = greedy(128, alpha);
-            assert!((1.0..=128.0).contains(&found), "{alpha}: {found}");
+            let amplification = greedy(128, alpha);
+            assert!((1.0..=128.0).contains(&amplification), "{alpha}: {amplification}");
         }
         assert_eq!(greedy(1, 1.1), 1.0, "a block of one page holds data or nothing");
         assert!((greedy(2, 4.0 / 3.0) - 2.0 / 1.5).abs() < 1e-9, "2 (1/2 + q)/(1 + q) is 4/3 for q = 1/2");
@@ -129,8 +129,8 @@ mod formulas {
     fn trimmed_pages_are_spare() {
         for (trims, known) in [(0.05, 4.251), (0.1, 3.010), (0.2, 1.842), (0.3, 1.304)] {
             let spare = spare_share_with_trim(0.07, trims);
-            let found = greedy(128, 1.0 / (1.0 - spare));
-            assert!((found - known).abs() < 0.00051, "{trims}: {found} is not {known}");
+            let computed = greedy(128, 1.0 / (1.0 - spare));
+            assert!((computed - known).abs() < 0.00051, "{trims}: {computed} is not {known}");
         }
         assert!((spare_share_with_trim(0.07, 0.0) - 0.07).abs() < 1e-12);
         assert_eq!(held_share_with_trim(0.0), 1.0);
@@ -156,9 +156,9 @@ mod page_map {
     }
 
     fn assert_agrees(setting: Setting, tolerance: f64) {
-        let SteadyWriteAmplification { write_amplification: found, theory, .. } = setting.measure();
+        let SteadyWriteAmplification { write_amplification: measured, theory, .. } = setting.measure();
         let theory = theory.expect("there is a theory");
-        assert!((found / theory - 1.0).abs() < tolerance, "{found} is not {theory}: {setting:?}");
+        assert!((measured / theory - 1.0).abs() < tolerance, "{measured} is not {theory}: {setting:?}");
     }
 
     fn all_spare_shares(collection: Collection, streams: Streams, pages_per_block: u32) {

@@ -156,7 +156,7 @@ fn map_cache(model: &Model) -> u64 {
 mod tests {
     use super::*;
 
-    fn of(text: &str) -> String {
+    fn causes_of(text: &str) -> String {
         let spec = Spec::parse(&format!("sim:{text}")).expect(text);
         let model = spec.model(|_| unreachable!("no file is named")).expect(text);
         causes(&spec, &model).join(" ")
@@ -207,7 +207,7 @@ mod tests {
             ("fake-stick-512gb", "counterfeit"),
             ("intel-520-120gb", "compression"),
         ] {
-            assert_eq!(of(target), expected, "{target}");
+            assert_eq!(causes_of(target), expected, "{target}");
         }
     }
 }

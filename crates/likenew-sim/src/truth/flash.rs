@@ -79,7 +79,7 @@ fn erase_unit_pages(flash: &FlashModel) -> f64 {
 fn parallelism(flash: &FlashModel) -> TrueValue {
     let FlashParameters { link, nand, page_bytes, firmware, .. } = flash.parameters;
     let dies = f64::from(nand.dies());
-    let one = (nand.native.read + nand.page_transfer).as_secs_f64();
+    let read_s = (nand.native.read + nand.page_transfer).as_secs_f64();
     let link_s = transfer_time(page_bytes.into(), link.bytes_per_s).as_secs_f64();
     let bounds = [
         f64::from(nand.channels) / nand.page_transfer.as_secs_f64(),
@@ -89,10 +89,10 @@ fn parallelism(flash: &FlashModel) -> TrueValue {
     let others = bounds.into_iter().fold(f64::INFINITY, f64::min);
     // Commands wait for dies that are drawn at random: twice as many keep nearly all busy.
     let slots = f64::from(link.command_slots);
-    if dies / one < SHOWS_BELOW * others && (slots >= 2.0 * dies || dies == 1.0) {
+    if dies / read_s < SHOWS_BELOW * others && (slots >= 2.0 * dies || dies == 1.0) {
         return TrueValue::Number(dies);
     }
-    TrueValue::Hidden { low: (others * one).min(slots).min(dies).max(1.0).floor(), high: dies }
+    TrueValue::Hidden { low: (others * read_s).min(slots).min(dies).max(1.0).floor(), high: dies }
 }
 
 fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
@@ -115,8 +115,8 @@ fn stripe(flash: &FlashModel, has_slc_cache: bool) -> TrueValue {
 /// its die only when the first is nearly through.
 fn collisions_show(flash: &FlashModel) -> bool {
     let FlashParameters { link, nand, firmware, .. } = flash.parameters;
-    let one = (nand.native.read + nand.page_transfer).as_secs_f64();
-    link.command_slots >= 2 && firmware.read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * one
+    let read_s = (nand.native.read + nand.page_transfer).as_secs_f64();
+    link.command_slots >= 2 && firmware.read_command.as_secs_f64() < COLLISIONS_SHOW_BELOW * read_s
 }
 
 fn over_provisioning(flash: &FlashModel) -> TrueValue {
@@ -151,10 +151,10 @@ fn old_data_read_ratio(parameters: &FlashParameters, past: DriveTreatment) -> Tr
     let nand = &parameters.nand;
     let bytes = parameters.page_bytes.max(4096);
     let pages = bytes / parameters.page_bytes;
-    let rest = parameters.firmware.read_command
+    let overhead = parameters.firmware.read_command
         + times(nand.page_transfer, pages)
         + transfer_time(bytes.into(), parameters.link.bytes_per_s);
-    let time = |senses| (rest + times(nand.native.read, senses)).as_secs_f64();
+    let time = |senses| (overhead + times(nand.native.read, senses)).as_secs_f64();
     TrueValue::Number(time(senses) / time(1))
 }
 
@@ -182,8 +182,8 @@ pub(super) fn native_bytes_per_s(flash: &FlashModel) -> f64 {
     // Parity takes its share of the programs.
     let data_share = match &flash.layer {
         Layer::Compressing(map) => {
-            let all = f64::from(map.flash.pages_per_block) * f64::from(map.granules_per_page);
-            f64::from(map.block_granules()) / all
+            let granules = f64::from(map.flash.pages_per_block) * f64::from(map.granules_per_page);
+            f64::from(map.block_granules()) / granules
         }
         _ => 1.0,
     };

@@ -40,7 +40,7 @@ fn times(points: usize, has_knee: bool, scatter: f64, seed: u64) -> Vec<f64> {
 
 /// Intervals of access time and of the time of a byte.
 pub(crate) fn intervals() -> String {
-    let scatters = SCATTERS.map(|of| format!("{}%", of * 100.0)).join(" | ");
+    let scatters = SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)).join(" | ");
     let mut out = format!("| points | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
     for points in POINTS {
         let parts: Vec<[f64; 2]> = lengths(points).into_iter().map(|length| [1.0, length]).collect();
@@ -65,7 +65,7 @@ pub(crate) fn intervals() -> String {
 /// How often the true form is chosen on held-out points, and how often the interval of the knee holds it.
 pub(crate) fn choices() -> String {
     const POINTS: usize = 11;
-    let scatters = SCATTERS.map(|of| format!("{}%", of * 100.0)).join(" | ");
+    let scatters = SCATTERS.map(|scatter| format!("{}%", scatter * 100.0)).join(" | ");
     let mut out = format!("| truth | {scatters} |\n|---|{}\n", "---|".repeat(SCATTERS.len()));
     for (name, has_knee) in [("one rate", false), ("two rates, 1 : 4", true)] {
         let cells = SCATTERS.map(|scatter| {
@@ -79,7 +79,7 @@ pub(crate) fn choices() -> String {
         let holds = |seed: &u64| {
             let x = lengths(POINTS);
             let parts = |knee: f64, index: usize| broken_line(x[index], knee);
-            let found = profile(
+            let profile = profile(
                 &knees(&x),
                 parts,
                 &times(POINTS, true, scatter, *seed),
@@ -87,8 +87,8 @@ pub(crate) fn choices() -> String {
                 CONFIDENCE_95,
             );
             // The candidates are the points and the middles between them, on either side of the truth.
-            found.is_some_and(|found| {
-                let interval = found.shape_interval();
+            profile.is_some_and(|profile| {
+                let interval = profile.shape_interval();
                 interval.low <= 2.0 * KNEE && KNEE / 2.0 <= interval.high
             })
         };
@@ -103,19 +103,19 @@ fn choice(times: &[f64]) -> usize {
     let x = lengths(times.len());
     let deviations = vec![0.01; times.len()];
     let inner: Vec<usize> = (1..times.len() - 1).collect();
-    let of = |kept: &[usize]| -> (Vec<f64>, Vec<f64>) {
+    let select = |kept: &[usize]| -> (Vec<f64>, Vec<f64>) {
         kept.iter().map(|index| (x[*index], times[*index])).unzip()
     };
-    let plain = |kept: &[usize], coverage: usize| {
-        let (x_kept, times) = of(kept);
+    let plain = |kept: &[usize], test_point: usize| {
+        let (x_kept, times) = select(kept);
         let parts: Vec<[f64; 2]> = x_kept.iter().map(|x| [1.0, *x]).collect();
-        Some(positive_sum(&parts, &times, &deviations[..kept.len()])?.at(&[1.0, x[coverage]]))
+        Some(positive_sum(&parts, &times, &deviations[..kept.len()])?.at(&[1.0, x[test_point]]))
     };
-    let knee = |kept: &[usize], coverage: usize| {
-        let (x_kept, times) = of(kept);
+    let knee = |kept: &[usize], test_point: usize| {
+        let (x_kept, times) = select(kept);
         let parts = |knee: f64, index: usize| broken_line(x_kept[index], knee);
-        let found = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE_95)?;
-        Some(found.sum.at(&broken_line(x[coverage], found.shape)))
+        let profile = profile(&knees(&x_kept), parts, &times, &deviations[..kept.len()], CONFIDENCE_95)?;
+        Some(profile.sum.at(&broken_line(x[test_point], profile.shape)))
     };
     let attempts: [Option<HoldOut>; 2] = [hold_out(times, &inner, plain), hold_out(times, &inner, knee)];
     simplest_equivalent(&attempts).expect("both can be fitted")

@@ -37,7 +37,7 @@ fn around_one(count: usize, variation: f64, dependence: f64, random: &mut Xoshir
 const DEPENDENCES: [f64; 4] = [0.0, 0.3, 0.5, 0.8];
 
 pub(crate) fn windows_head() -> String {
-    let dependences = DEPENDENCES.map(|of| format!("φ = {of}")).join(" | ");
+    let dependences = DEPENDENCES.map(|dependence| format!("φ = {dependence}")).join(" | ");
     format!("| windows | {dependences} |\n|---|{}\n", "---|".repeat(DEPENDENCES.len()))
 }
 
@@ -58,18 +58,18 @@ pub(crate) fn windows_rows(lengths: &[usize]) -> String {
 /// Ratios of two means, by how much the values of each vary, and how many there are of each.
 pub(crate) fn ratios() -> String {
     const COUNTS: [(usize, usize); 5] = [(3, 3), (3, 10), (5, 5), (10, 3), (10, 10)];
-    let counts = COUNTS.map(|(of, to)| format!("{of} to {to}")).join(" | ");
+    let counts = COUNTS.map(|(above, below)| format!("{above} to {below}")).join(" | ");
     let mut out = format!("| ratio of values | {counts} |\n|---|{}\n", "---|".repeat(COUNTS.len()));
-    for (of, to) in [(0.02, 0.02), (0.1, 0.1), (0.02, 0.1), (0.1, 0.02), (0.2, 0.2)] {
-        let cells = COUNTS.map(|(count_of, count_to)| {
+    for (above, below) in [(0.02, 0.02), (0.1, 0.1), (0.02, 0.1), (0.1, 0.02), (0.2, 0.2)] {
+        let cells = COUNTS.map(|(count_above, count_below)| {
             coverage_percent(1.0, |seed| {
                 let mut random = random(seed);
-                let (of, to) =
-                    (around_one(count_of, of, 0.0, &mut random), around_one(count_to, to, 0.0, &mut random));
-                ratio_interval(&of, &to, 0.95)
+                let numerator = around_one(count_above, above, 0.0, &mut random);
+                let denominator = around_one(count_below, below, 0.0, &mut random);
+                ratio_interval(&numerator, &denominator, 0.95)
             })
         });
-        writeln!(out, "| {}% to {}% | {} |", of * 100.0, to * 100.0, cells.join(" | "))
+        writeln!(out, "| {}% to {}% | {} |", above * 100.0, below * 100.0, cells.join(" | "))
             .expect("a string takes text");
     }
     out
@@ -78,8 +78,8 @@ pub(crate) fn ratios() -> String {
 /// Shares and rates, which are counted, and medians.
 pub(crate) fn count_table() -> String {
     let mut out = String::from("| interval | of | holds the truth |\n|---|---|---|\n");
-    let mut row = |name: &str, of: String, coverage: String| {
-        writeln!(out, "| {name} | {of} | {coverage}% |").expect("a string takes text");
+    let mut row = |name: &str, sample: String, coverage: String| {
+        writeln!(out, "| {name} | {sample} | {coverage}% |").expect("a string takes text");
     };
     for share in [0.01, 0.1, 0.5] {
         for cases in [10, 30, 100, 1000] {
@@ -119,7 +119,7 @@ const VARIATIONS: [f64; 7] = [0.005, 0.01, 0.02, 0.03, 0.05, 0.08, 0.15];
 pub(crate) const GOALS: [(f64, usize); 4] = [(0.05, 5), (0.05, 3), (0.02, 5), (0.02, 3)];
 
 pub(crate) fn stopping_head() -> String {
-    let variations = VARIATIONS.map(|of| format!("{}%", of * 100.0)).join(" | ");
+    let variations = VARIATIONS.map(|variation| format!("{}%", variation * 100.0)).join(" | ");
     format!("| goal | {variations} |\n|---|{}\n", "---|".repeat(VARIATIONS.len()))
 }
 

@@ -226,19 +226,19 @@ pub(crate) fn steps_head() -> String {
 }
 
 pub(crate) fn steps_row(row: &StepRow) -> String {
-    let cells = row.found.map(|found| {
-        [found.found, found.misplaced, found.too_few, found.too_many]
+    let cells = row.found.map(|counts| {
+        [counts.found, counts.misplaced, counts.too_few, counts.too_many]
             .map(|count| percent(count, SERIES))
             .join(" / ")
     });
-    let sum = |of: fn(&KneeCounts) -> u64| row.found.iter().map(of).sum::<u64>();
+    let sum = |count: fn(&KneeCounts) -> u64| row.found.iter().map(count).sum::<u64>();
     format!(
         "| {}, {}% | {} | {} | {} |",
         row.knees,
         row.variation * 100.0,
         thousands(row.length as u64),
         cells.join(" | "),
-        percent(sum(|of| of.placed), sum(|of| of.knees))
+        percent(sum(|counts| counts.placed), sum(|counts| counts.knees))
     )
 }
 

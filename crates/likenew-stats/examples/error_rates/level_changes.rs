@@ -1,4 +1,4 @@
-//! How often a change from check to check is named that is none, and how often one is found.
+//! How often a change between checks is reported where there is none, and how often a real one is found.
 
 use std::fmt::Write as _;
 
@@ -15,7 +15,7 @@ const COUNTS: [usize; 4] = [4, 8, 16, 32];
 /// The scatter that checks are assumed to have, as standard deviation of logarithms.
 const ASSUMED: f64 = 0.04;
 
-/// Of so many checks with this scatter and a change by this share, how many series show one or more.
+/// How many series of so many checks, with this scatter and a fall by this share, show a change.
 fn named(count: usize, scatter: f64, fall: f64) -> u64 {
     let noise = Normal::new(0.0, scatter).expect("a scatter is above 0");
     let shows_a_change = |seed: &u64| {

@@ -144,21 +144,22 @@ pub(crate) fn head() -> String {
 
 /// The rows of a drive: with all I/Os, and with the slowest only.
 pub(crate) fn rows(stalling: StallingDrive) -> String {
-    let row = |found: StallCounts, kept: &str| {
-        let share = |count: u64, of: u64| if of == 0 { "–".to_owned() } else { percent(count, of) };
+    let row = |counts: StallCounts, kept: &str| {
+        let share =
+            |count: u64, whole: u64| if whole == 0 { "–".to_owned() } else { percent(count, whole) };
         format!(
             "| {} | {} ms | {} | σ = {} | {kept} | {} | {} | {} | {:.2} | {} |\n",
             stalling.stalls,
             stalling.duration_ms,
             stalling.depth,
             stalling.spread,
-            share(found.found, found.placed),
-            share(found.merged, found.placed),
-            share(found.split, found.placed),
-            found.wrong as f64 / SERIES as f64,
-            share(found.time_found, found.time_placed)
+            share(counts.found, counts.placed),
+            share(counts.merged, counts.placed),
+            share(counts.split, counts.placed),
+            counts.wrong as f64 / SERIES as f64,
+            share(counts.time_found, counts.time_placed)
         )
     };
-    let [all, slowest] = count(stalling);
-    row(all, "all") + &row(slowest, "32")
+    let [all_ios, slowest] = count(stalling);
+    row(all_ios, "all") + &row(slowest, "32")
 }

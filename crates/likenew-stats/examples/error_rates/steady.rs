@@ -23,17 +23,18 @@ fn rounds(level: impl Fn(usize) -> f64, variation: f64, seed: u64) -> Vec<f64> {
 /// When series of this course are called steady: how many by the first window, how many by the last round allowed, and
 /// after how many rounds on average if they are; and by how much the mean of that window misses the level in the end.
 fn call_rates(level: &dyn Fn(usize) -> f64, truth: f64, variation: f64) -> [String; 4] {
-    let (mut first, mut all, mut sum, mut excess) = (0, 0, 0, 0.0);
+    let (mut first, mut called, mut sum, mut excess) = (0, 0, 0, 0.0);
     for seed in SEEDS {
         let series = rounds(level, variation, seed);
         if let Some(at) = steady_at(&series) {
             let window = Window::last(&series[..at]).expect("a window is full");
-            (all, sum, excess) = (all + 1, sum + at, excess + window.mean / truth - 1.0);
+            (called, sum, excess) = (called + 1, sum + at, excess + window.mean / truth - 1.0);
             first += u64::from(at == ROUNDS);
         }
     }
-    let of_called = |sum: f64| if all == 0 { "–".to_owned() } else { format!("{:.1}", sum / all as f64) };
-    [percent(first, SERIES), percent(all, SERIES), of_called(sum as f64), of_called(100.0 * excess)]
+    let of_called =
+        |sum: f64| if called == 0 { "–".to_owned() } else { format!("{:.1}", sum / called as f64) };
+    [percent(first, SERIES), percent(called, SERIES), of_called(sum as f64), of_called(100.0 * excess)]
 }
 
 /// Drives that are steady from the first round, that fall for ever, and that settle.
@@ -44,10 +45,10 @@ pub(crate) fn table() -> String {
     );
     let mut row = |name: &str, level: &dyn Fn(usize) -> f64, truth: Option<f64>| {
         for variation in VARIATIONS {
-            let [first, all, mean, excess] = call_rates(level, truth.unwrap_or(1.0), variation);
+            let [first, called, mean, excess] = call_rates(level, truth.unwrap_or(1.0), variation);
             let excess =
                 if truth.is_some() && excess != "–" { format!("{excess}%") } else { "–".to_owned() };
-            writeln!(out, "| {name} | {}% | {first} | {all} | {mean} | {excess} |", variation * 100.0)
+            writeln!(out, "| {name} | {}% | {first} | {called} | {mean} | {excess} |", variation * 100.0)
                 .expect("a string takes text");
         }
     };

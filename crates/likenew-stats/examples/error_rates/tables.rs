@@ -22,7 +22,9 @@ pub(crate) fn two_levels(rows: &[TwoLevelRow]) -> String {
     for row in rows {
         let cells = row.answers.map(|answer| match answer.total() {
             0..30 => "–".to_owned(),
-            all => [answer.two, answer.undecided, answer.one].map(|count| percent(count, all)).join(" / "),
+            total => {
+                [answer.two, answer.undecided, answer.one].map(|count| percent(count, total)).join(" / ")
+            }
         });
         let (ratio, variation) = (row.levels.ratio, row.levels.variation * 100.0);
         writeln!(
@@ -54,6 +56,6 @@ pub(crate) fn thousands(number: u64) -> String {
     }
 }
 
-pub(crate) fn percent(count: u64, all: u64) -> String {
-    format!("{:.1}", 100.0 * count as f64 / all as f64)
+pub(crate) fn percent(count: u64, total: u64) -> String {
+    format!("{:.1}", 100.0 * count as f64 / total as f64)
 }

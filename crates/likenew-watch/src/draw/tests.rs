@@ -130,9 +130,10 @@ fn help_names_the_keys_and_the_filter_is_seen_while_it_is_typed() {
 #[test]
 fn a_chosen_row_is_on_the_screen() {
     let mut drives = Drives::default();
-    let all = |second| (0..40).map(|n| drive(&format!("sd{n}"), second, "0 0 0 0 0 0 0 0 0 0 0")).collect();
-    drives.take(at(0, all(0)));
-    drives.take(at(1000, all(1)));
+    let readings =
+        |second| (0..40).map(|n| drive(&format!("sd{n}"), second, "0 0 0 0 0 0 0 0 0 0 0")).collect();
+    drives.take(at(0, readings(0)));
+    drives.take(at(1000, readings(1)));
     let text = screen(&view(UNICODE, &[Key::End], &drives), &drives, 80, 10);
     assert!(text.contains("sd39") && !text.contains("sd0 "), "{text}");
 }

@@ -87,10 +87,10 @@ fn is_report(text: &str) -> bool {
 pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::Import> {
     let texts = texts(&[folder.to_owned()])?;
     let (mut results, mut others): (Vec<(&PrintedText, likenew_fio::Import)>, Vec<&str>) = Default::default();
-    for of in &texts {
-        match likenew_fio::import_any(&of.text, &of.name) {
-            Ok(result) => results.push((of, result)),
-            Err(_) => others.push(&of.name),
+    for printed in &texts {
+        match likenew_fio::import_any(&printed.text, &printed.name) {
+            Ok(result) => results.push((printed, result)),
+            Err(_) => others.push(&printed.name),
         }
     }
     let mut names: Vec<&str> = Vec::new();
@@ -100,18 +100,18 @@ pub(in crate::commands) fn printed_folder(folder: &Path) -> Result<likenew_fio::
         names.push(name);
         is_new
     });
-    for (of, result) in results.iter_mut().filter(|_| !is_unique) {
-        let file = Path::new(&of.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    for (printed, result) in results.iter_mut().filter(|_| !is_unique) {
+        let file = Path::new(&printed.name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         for segment in &mut result.segments {
             segment.workload.name = format!("{file}: {}", segment.workload.name);
         }
     }
-    let joined = results.into_iter().map(|(_, result)| result).reduce(|mut all, next| {
-        all.segments.extend(next.segments);
-        all.geometry.writable |= next.geometry.writable;
-        all.identity.caveats.extend(next.identity.caveats);
-        all.identity.caveats.dedup();
-        all
+    let joined = results.into_iter().map(|(_, result)| result).reduce(|mut joined, next| {
+        joined.segments.extend(next.segments);
+        joined.geometry.writable |= next.geometry.writable;
+        joined.identity.caveats.extend(next.identity.caveats);
+        joined.identity.caveats.dedup();
+        joined
     });
     let mut joined = joined.ok_or_else(|| refused(folder, wording::NO_RESULTS))?;
     joined.identity.name = folder.display().to_string();

@@ -20,15 +20,15 @@ pub(crate) fn findings(
     elapsed: Nanos,
     again: String,
 ) -> Findings {
-    let all = &written.accounts.all;
+    let account = &written.accounts.all;
     let mut findings =
-        Findings { summary: wording::summary(name, all, elapsed, moved(all)), ..Findings::default() };
-    findings.answers.push(activity(all, elapsed));
+        Findings { summary: wording::summary(name, account, elapsed, moved(account)), ..Findings::default() };
+    findings.answers.push(activity(account, elapsed));
     findings.answers.push(completeness(counts, again));
     findings.answers.extend(failed_ios(counts));
     findings.tables.insert("applications".into(), rows(written, requested_ios));
     findings.tables.insert("waiting".into(), rows(written, wait_columns));
-    if all.bytes_moved() > 0 {
+    if account.bytes_moved() > 0 {
         findings.series.insert("throughput".into(), windows_series(written, elapsed));
     }
     findings.overview = overview(written);
@@ -39,12 +39,12 @@ fn moved(account: &Account) -> [u64; 2] {
     [account.bytes[Op::Read.index()], account.bytes[Op::Write.index()]]
 }
 
-fn activity(all: &Account, elapsed: Nanos) -> Answer {
-    let [read, write] = moved(all);
-    let text = wording::activity(all, elapsed, [read, write, all.bytes[Op::Trim.index()]]);
+fn activity(account: &Account, elapsed: Nanos) -> Answer {
+    let [read, write] = moved(account);
+    let text = wording::activity(account, elapsed, [read, write, account.bytes[Op::Trim.index()]]);
     let answer = Answer::info("activity", wording::ACTIVITY, text);
-    match all.latency_mean() {
-        Some(mean) => answer.with_evidence(wording::latency(mean, all.latency_max)),
+    match account.latency_mean() {
+        Some(mean) => answer.with_evidence(wording::latency(mean, account.latency_max)),
         None => answer,
     }
 }

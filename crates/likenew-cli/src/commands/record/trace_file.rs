@@ -301,14 +301,17 @@ mod tests {
         accounts.add(&io(60, Op::Write, 8192, 512, Some(20), 2));
         accounts.add(&io(1000, Op::Flush, 0, 0, Some(500), 2));
         accounts.add(&io(1100, Op::Trim, 0, 1 << 30, None, 2));
-        let one = &accounts.applications[1];
-        assert_eq!((one.waiting, one.busy, one.sequential_share()), (Nanos(200), Nanos(150), Some(0.5)));
-        assert_eq!((one.depth_mean(), one.latency_mean()), (Some(200.0 / 150.0), Some(100.0)));
-        let two = &accounts.applications[2];
-        assert_eq!((two.ios, two.bytes_moved(), two.timed_ios), ([0, 1, 1, 1], 512, 2));
-        let all = &accounts.all;
+        let reader = &accounts.applications[1];
         assert_eq!(
-            (all.all(), all.waiting, all.busy, all.latency_max),
+            (reader.waiting, reader.busy, reader.sequential_share()),
+            (Nanos(200), Nanos(150), Some(0.5))
+        );
+        assert_eq!((reader.depth_mean(), reader.latency_mean()), (Some(200.0 / 150.0), Some(100.0)));
+        let writer = &accounts.applications[2];
+        assert_eq!((writer.ios, writer.bytes_moved(), writer.timed_ios), ([0, 1, 1, 1], 512, 2));
+        let total = &accounts.all;
+        assert_eq!(
+            (total.all(), total.waiting, total.busy, total.latency_max),
             (5, Nanos(720), Nanos(650), Nanos(500))
         );
         assert_eq!(accounts.applications[0], Account::default());

@@ -53,29 +53,29 @@ pub(super) const ACTIVITY: &str = "I/O";
 pub(super) const COMPLETENESS: &str = "Trace";
 pub(super) const FAILED: &str = "Failed I/Os";
 
-pub(super) fn summary(drive: &str, all: &Account, elapsed: Nanos, [read, write]: [u64; 2]) -> String {
+pub(super) fn summary(drive: &str, account: &Account, elapsed: Nanos, [read, write]: [u64; 2]) -> String {
     format!(
         "{drive} was busy {} of {elapsed}: {} I/Os, {} read, {} written.",
-        busy_share(all, elapsed),
-        Number(all.all() as f64),
+        busy_share(account, elapsed),
+        Number(account.all() as f64),
         Size(read),
         Size(write)
     )
 }
 
-pub(super) fn activity(all: &Account, elapsed: Nanos, [read, write, trim]: [u64; 3]) -> String {
+pub(super) fn activity(account: &Account, elapsed: Nanos, [read, write, trim]: [u64; 3]) -> String {
     let trimmed = if trim > 0 { format!(", {} trimmed", Size(trim)) } else { String::new() };
     format!(
         "{} in {elapsed}: {} read, {} written{trimmed}; busy {} of the time",
-        Number(all.all() as f64),
+        Number(account.all() as f64),
         Size(read),
         Size(write),
-        busy_share(all, elapsed)
+        busy_share(account, elapsed)
     )
 }
 
-fn busy_share(all: &Account, elapsed: Nanos) -> Share {
-    Share(all.busy.0 as f64 / elapsed.0.max(1) as f64)
+fn busy_share(account: &Account, elapsed: Nanos) -> Share {
+    Share(account.busy.0 as f64 / elapsed.0.max(1) as f64)
 }
 
 likenew_core::sentences! {
@@ -141,10 +141,10 @@ mod tests {
 
     #[test]
     fn sentences_of_a_recording() {
-        let mut all = Account::default();
-        (all.busy, all.ios[0]) = (Nanos::from_secs(26), 4940);
+        let mut account = Account::default();
+        (account.busy, account.ios[0]) = (Nanos::from_secs(26), 4940);
         assert_eq!(
-            summary("sda", &all, Nanos::from_secs(100), [1 << 30, 2 << 20]),
+            summary("sda", &account, Nanos::from_secs(100), [1 << 30, 2 << 20]),
             "sda was busy 26% of 100 s: 4,940 I/Os, 1 GiB read, 2 MiB written."
         );
         assert_eq!(failed(2), "2 I/Os ended with an error");

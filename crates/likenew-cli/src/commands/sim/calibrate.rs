@@ -159,7 +159,7 @@ fn choose_base(
     bar: &Bar,
 ) -> Result<Base> {
     let capacity = capacity(runs);
-    let of_model = runs.iter().find_map(|run| find_in_catalog(facts(run)?)).map(|found| found.simulation);
+    let of_model = runs.iter().find_map(|run| find_in_catalog(facts(run)?)).map(|entry| entry.simulation);
     let named = command.like.as_deref().map(super::spec).transpose()?;
     if let Some(spec) = named.or(of_model) {
         return base(&spec, capacity);
@@ -172,8 +172,8 @@ fn choose_base(
         .filter_map(|entry| base(&Spec::parse(&format!("sim:{}{state}", entry.name)).ok()?, capacity).ok())
         .collect();
     bar.begin(wording::CHOOSING_BASE);
-    let found = closest(&candidates, runs, options, bar).map_err(failure)?;
-    found.cloned().ok_or_else(|| Failure::Usage(wording::NO_BASE.into()))
+    let nearest = closest(&candidates, runs, options, bar).map_err(failure)?;
+    nearest.cloned().ok_or_else(|| Failure::Usage(wording::NO_BASE.into()))
 }
 
 fn base(spec: &Spec, capacity: Option<u64>) -> Result<Base> {
@@ -229,8 +229,8 @@ fn state(runs: &[MeasuredRun]) -> String {
         let share = used / drive.identity.capacity_bytes.get()? as f64;
         Some(format!("?state=new&fill={}", (share.clamp(0.0, 1.0) * 100.0).round() / 100.0))
     };
-    let found = runs.iter().find_map(simulated).or_else(|| runs.iter().find_map(used));
-    found.unwrap_or_else(|| "?state=new&fill=1".into()).trim_end_matches('?').to_owned()
+    let query = runs.iter().find_map(simulated).or_else(|| runs.iter().find_map(used));
+    query.unwrap_or_else(|| "?state=new&fill=1".into()).trim_end_matches('?').to_owned()
 }
 
 /// Rows of the table, so that everything fits a screen.

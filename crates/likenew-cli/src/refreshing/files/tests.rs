@@ -333,19 +333,19 @@ fn all_files_are_written_again_in_the_order_in_which_they_lie_on_the_drive() {
         ProbeResult::FixReport(report) => report,
         refused => panic!("{refused:?}"),
     };
-    let all = report(0);
+    let complete = report(0);
     // All but the sentinel blocks, which are never written, and by which writes of others show.
-    assert!((12 << 20..14 << 20).contains(&all.bytes_written), "{all:?}");
-    let timed: u64 = all.write_speeds.points().iter().map(|point| point.bytes).sum();
-    assert_eq!((timed, all.end), (all.bytes_written, FixEnd::Complete));
+    assert!((12 << 20..14 << 20).contains(&complete.bytes_written), "{complete:?}");
+    let timed: u64 = complete.write_speeds.points().iter().map(|point| point.bytes).sum();
+    assert_eq!((timed, complete.end), (complete.bytes_written, FixEnd::Complete));
     assert!(fs::read(&path).unwrap() == bytes(9 << 20) && fs::read(&other).unwrap() == bytes(5 << 20));
     let files = files_in_address_order(folder.path()).unwrap();
     assert!(files.is_sorted_by_key(|file| file.address) && files.len() == 2, "{files:?}");
     // What was rewritten before it was stopped is not rewritten again.
     let last = &files[1];
     let length = fs::metadata(&last.path).unwrap().len();
-    let rest = report(last.address);
-    assert!(rest.bytes_written <= length && rest.bytes_written > 0, "{rest:?}");
+    let continued = report(last.address);
+    assert!(continued.bytes_written <= length && continued.bytes_written > 0, "{continued:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no journal is left");
 }
 

@@ -113,8 +113,9 @@ impl Order {
             strength,
             is_confirmed,
         };
-        let of_period = |of: Period| rhythm(of.length, of.interval.high, of.strength);
-        let of_recurrence = |of: Recurrence| rhythm(of.length, of.interval.high, of.strength);
+        let of_period = |period: Period| rhythm(period.length, period.interval.high, period.strength);
+        let of_recurrence =
+            |recurrence: Recurrence| rhythm(recurrence.length, recurrence.interval.high, recurrence.strength);
         self.recurrence.map(of_recurrence).or_else(|| self.period.map(of_period))
     }
 
@@ -158,7 +159,7 @@ impl Order {
             *place = (place.0 + time, place.1 + 1);
         }
         let each = length * f64::from(BLOCK) / phases as f64;
-        let points = folded.iter().enumerate().filter(|(_, of)| of.1 > 0);
+        let points = folded.iter().enumerate().filter(|(_, bin)| bin.1 > 0);
         let points = points.map(|(phase, (sum, count))| [phase as f64 * each, sum / f64::from(*count)]);
         let (written, time) = (axis("written since", "bytes"), axis("time of an I/O", "ns"));
         let series = Series::new(wording::PAUSES_OF_ERASING, Shape::Line, written, time);
@@ -241,6 +242,6 @@ fn times(chunk: &Segment) -> Vec<f64> {
 /// positions do not move.
 fn without_trend(times: &[f64], lead: usize) -> Vec<f64> {
     let lead = lead.min(times.len());
-    let usual = mean(&times[lead..]).unwrap_or(0.0);
-    std::iter::repeat_n(usual, lead).chain(times[lead..].iter().copied()).collect()
+    let mean_time = mean(&times[lead..]).unwrap_or(0.0);
+    std::iter::repeat_n(mean_time, lead).chain(times[lead..].iter().copied()).collect()
 }

@@ -246,9 +246,9 @@ impl Knee {
 fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
     let costs = progress.costs();
     let stretches = stretches(&costs);
-    let (first, rest) = stretches.split_first().filter(|(first, _)| first.start < LEVEL_BEGINS)?;
+    let (first, later) = stretches.split_first().filter(|(first, _)| first.start < LEVEL_BEGINS)?;
     let (mut end, mut level) = (first.end, level_of(&costs[first.clone()])?);
-    for next in rest {
+    for next in later {
         let higher = level_of(&costs[next.clone()])?;
         let overwritten = progress.marks[next.start].bytes / span;
         let collecting = level / (EMPTIEST * (1.0 - (-overwritten).exp()));
@@ -264,12 +264,12 @@ fn level(progress: &WriteProgress, span: f64) -> Option<f64> {
 
 /// Stretches whose windows are all level, without a step upwards.
 fn stretches(costs: &[f64]) -> Vec<Range<usize>> {
-    let of = |windows: &[f64], share| quantile(windows, share).unwrap_or(0.0);
+    let quantile_of = |windows: &[f64], share| quantile(windows, share).unwrap_or(0.0);
     let mut stretches: Vec<Range<usize>> = Vec::new();
     let mut before = f64::INFINITY;
     for (at, windows) in costs.windows(LEVEL_WINDOWS).enumerate() {
-        let middle = of(windows, 0.5);
-        if of(windows, 0.9) - of(windows, 0.1) >= LEVEL * middle {
+        let middle = quantile_of(windows, 0.5);
+        if quantile_of(windows, 0.9) - quantile_of(windows, 0.1) >= LEVEL * middle {
             continue;
         }
         match stretches.last_mut() {
@@ -369,7 +369,7 @@ impl FreeSpaceFit {
         let mut weights: Vec<(usize, f64)> = Vec::new();
         for (index, left) in lefts.iter().enumerate() {
             for (pages, (choices, deviations, likely)) in
-                PAGES.into_iter().flat_map(|pages| CHOICES.map(|of| (pages, of)))
+                PAGES.into_iter().flat_map(|pages| CHOICES.map(|choice| (pages, choice)))
             {
                 let moved = Blocks::new(bins[0].from, *left, choices, deviations, pages).moved_shares(&bins);
                 weights
@@ -496,11 +496,11 @@ fn weight(bins: &[Bin], moved: &[f64], price: f64) -> f64 {
 /// The value below which this share of the weight lies, interpolated between the middles of the values'
 /// weights.
 fn place(values: &[f64], weights: &[f64], share: f64) -> f64 {
-    let all: f64 = weights.iter().sum();
+    let total: f64 = weights.iter().sum();
     let mut below = 0.0;
     let mut last: Option<(f64, f64)> = None;
     for (value, weight) in values.iter().zip(weights) {
-        let middle = (below + weight / 2.0) / all;
+        let middle = (below + weight / 2.0) / total;
         below += weight;
         if middle >= share {
             return last

@@ -224,9 +224,9 @@ pub(super) fn run(context: &Context<'_>, steps: &mut Steps<'_>) -> Finding {
         let picture = picture(long).marks(property.value().map(mark));
         return Finding::single(property, Some(("write_buffer", picture)));
     }
-    let all = bursts.longs.iter().flat_map(|(_, estimates)| estimates);
-    let all: Vec<f64> = all.map(|[low, high]| low + NEARER_MOST * (high - low)).collect();
-    let property = infer_property(long, estimates, &all);
+    let all_estimates = bursts.longs.iter().flat_map(|(_, estimates)| estimates);
+    let sizes: Vec<f64> = all_estimates.map(|[low, high]| low + NEARER_MOST * (high - low)).collect();
+    let property = infer_property(long, estimates, &sizes);
     let picture = with_knee(picture(long), long, &property);
     Finding::single(property, Some(("write_buffer", picture)))
 }
@@ -350,15 +350,15 @@ fn agree(estimates: &[[f64; 2]]) -> bool {
 
 /// What many bursts say together, of which five do not agree: their median, and its 90% interval. `None` if
 /// they are too few, or half of them differ too much.
-fn pooled(all: &[f64]) -> Option<(f64, f64, f64)> {
-    let (low, middle, high) = (quantile(all, 0.25)?, median(all)?, quantile(all, 0.75)?);
-    let interval = median_interval(all, CONFIDENCE_90)?;
+fn pooled(sizes: &[f64]) -> Option<(f64, f64, f64)> {
+    let (low, middle, high) = (quantile(sizes, 0.25)?, median(sizes)?, quantile(sizes, 0.75)?);
+    let interval = median_interval(sizes, CONFIDENCE_90)?;
     let is_narrow = |width: f64| width < SPREAD_MAX * middle;
     let is_close = is_narrow(high - low) && is_narrow(interval.high - interval.low);
-    (all.len() >= POOLED_MIN && is_close).then_some((middle, interval.low, interval.high))
+    (sizes.len() >= POOLED_MIN && is_close).then_some((middle, interval.low, interval.high))
 }
 
-fn infer_property(long: &Burst, estimates: &[[f64; 2]], all: &[f64]) -> Property {
+fn infer_property(long: &Burst, estimates: &[[f64; 2]], sizes: &[f64]) -> Property {
     let key = Key::WriteBufferBytes;
     let knee = match long.shape() {
         BurstShape::Knee(knee) => knee,
@@ -371,11 +371,11 @@ fn infer_property(long: &Burst, estimates: &[[f64; 2]], all: &[f64]) -> Property
     let disagree = || Property::undecided(key, wording::disagreeing_flushes(before, after, knee.intake));
     let common = common(estimates).filter(|_| agree(estimates));
     let common = common.filter(|(value, low, high)| high - low <= SPREAD_MAX * value);
-    let (found, confidence) = match common {
+    let (size, confidence) = match common {
         Some(common) => (Some(common), 0.93),
-        None => (pooled(all), POOLED_CONFIDENCE),
+        None => (pooled(sizes), POOLED_CONFIDENCE),
     };
-    let Some((value, low, high)) = found else { return disagree() };
+    let Some((value, low, high)) = size else { return disagree() };
     let margin = (MARGIN * long.block).max(0.02 * value);
     let interval = (low - margin, high + margin);
     Property::number(key, value, interval, confidence, wording::burst_knee(before, after, knee.intake))
@@ -534,13 +534,13 @@ mod tests {
         let pages = 8 * buffer;
         let (curve, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
         let long = Burst { intake: curve, block: 1.0, bytes: pages as u64, flushed };
-        let of = |share: f64| {
+        let bounds_at = |share: f64| {
             let pages = (share * pages as f64) as usize;
             let (_, flushed) = absorbed_bytes(pages, buffer, dies, program, jitter);
             let (before, after) = long.intake_at(flushed).unwrap();
             [before - pages as f64, after - pages as f64]
         };
-        SHARES.into_iter().map(of).collect()
+        SHARES.into_iter().map(bounds_at).collect()
     }
 
     #[test]
@@ -576,8 +576,8 @@ mod tests {
     #[test]
     fn a_wait_is_longer_than_the_jitter_of_a_link() {
         let wait = |waits: &[(usize, f64)]| first_wait(&intake(200, waits));
-        let of = |bytes: f64| Some(FirstWait { bytes, at_ns: bytes });
-        assert_eq!(wait(&[(50, 60.0), (70, 60.0)]), of(50.0));
+        let wait_at = |bytes: f64| Some(FirstWait { bytes, at_ns: bytes });
+        assert_eq!(wait(&[(50, 60.0), (70, 60.0)]), wait_at(50.0));
         assert_eq!(wait(&[(20, 1.0), (50, 60.0)]).map(|wait| wait.bytes), Some(50.0));
         assert_eq!(wait(&[(2, 9.0), (50, 60.0)]).map(|wait| wait.bytes), Some(50.0));
         assert_eq!(wait(&[]), None);
@@ -593,10 +593,10 @@ mod tests {
 
     #[test]
     fn bursts_that_disagree_say_nothing() {
-        let waits = |all: &[f64]| -> Vec<FirstWait> {
-            all.iter().map(|bytes| FirstWait { bytes: *bytes, at_ns: 0.0 }).collect()
+        let waits = |sizes: &[f64]| -> Vec<FirstWait> {
+            sizes.iter().map(|bytes| FirstWait { bytes: *bytes, at_ns: 0.0 }).collect()
         };
-        let agreed = |all: &[f64]| agreed_wait(&waits(all), 4.0).map(|wait| wait.bytes);
+        let agreed = |sizes: &[f64]| agreed_wait(&waits(sizes), 4.0).map(|wait| wait.bytes);
         assert_eq!(agreed(&[48.0, 52.0, 48.0]), Some(48.0));
         assert_eq!(agreed(&[48.0, 20.0, 48.0, 52.0]), Some(48.0));
         assert_eq!(agreed(&[48.0, 20.0, 60.0]), None);
@@ -606,7 +606,7 @@ mod tests {
 
     /// The buffer that is found where the flash programs units of so many bytes, one after the other, each in this time, behind
     /// a link that takes a byte in a nanosecond.
-    fn found(buffer: f64, unit: f64, program_ns: f64) -> (f64, usize) {
+    fn find_buffer(buffer: f64, unit: f64, program_ns: f64) -> (f64, usize) {
         // In phase: unit k is programmed at (k + 1) × its time, and what has come is the time.
         let programmed_at = |at_ns: f64| (at_ns / program_ns).floor() * unit;
         let at_ns =
@@ -626,10 +626,10 @@ mod tests {
         for (buffer, unit, program_ns) in
             [(50.0, 10.0, 100.0), (300.0, 10.0, 100.0), (1000.0, 64.0, 100.0), (200.0, 50.0, 60.0)]
         {
-            let (value, bursts) = found(buffer, unit, program_ns);
+            let (value, bursts) = find_buffer(buffer, unit, program_ns);
             assert!((value / buffer - 1.0).abs() < 0.05, "{value} of {buffer}");
             assert!(bursts <= 8, "{bursts}");
         }
-        assert_eq!(found(50.0, 10.0, 100.0).1, 1, "one burst shows that nothing had left");
+        assert_eq!(find_buffer(50.0, 10.0, 100.0).1, 1, "one burst shows that nothing had left");
     }
 }

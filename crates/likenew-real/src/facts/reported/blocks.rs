@@ -53,7 +53,7 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(flag) => Some(flag.to_string()),
-        Value::Array(all) => all.iter().find_map(|of| of.as_str().map(str::to_owned)),
+        Value::Array(items) => items.iter().find_map(|item| item.as_str().map(str::to_owned)),
         _ => None,
     };
     let device =
@@ -68,11 +68,11 @@ fn read_tree(value: &Value, parent: Option<&str>, depth: usize, into: &mut Readi
 /// `lsblk -J`, with any columns, or its table, whose branches say what is on what.
 pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     if let Some(json) = &section.json {
-        let all = json.get("blockdevices").and_then(Value::as_array);
-        return all.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0;
+        let devices = json.get("blockdevices").and_then(Value::as_array);
+        return devices.into_iter().flatten().filter(|device| read_tree(device, None, 0, into)).count() > 0;
     }
     let mut above: Vec<(usize, String)> = Vec::new();
-    let mut found = false;
+    let mut has_devices = false;
     for row in rows(table_lines(section.text())) {
         let Some(name) = row.get(&["NAME", "KNAME"]) else { continue };
         let name = name.trim_start_matches(|c: char| !c.is_ascii_alphanumeric()).to_owned();
@@ -84,9 +84,9 @@ pub(super) fn read_lsblk(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         above.push((row.indent, name.clone()));
         let column = |column: &str| row.get(&[column]).map(str::to_owned);
         read_device(&Device { name, parent, column: Box::new(column) }, into);
-        found = true;
+        has_devices = true;
     }
-    found
+    has_devices
 }
 
 fn layer_kind(device: &Device<'_>) -> Option<LayerKind> {
@@ -197,13 +197,13 @@ fn put_file_system(device: &Device<'_>, into: &mut Reading<'_>) {
     let total = into.fact(device.bytes("fssize"));
     let percent = device.text("fsuse%").and_then(|text| text.trim_end_matches('%').parse::<f64>().ok());
     let percent = into.fact(percent);
-    let of = into.file_system(&point);
-    fill(&mut of.kind, kind);
-    fill(&mut of.source, source);
-    fill(&mut of.used_bytes, used);
-    fill(&mut of.free_bytes, free);
-    fill(&mut of.total_bytes, total);
-    fill(&mut of.used_percent, percent);
+    let file_system = into.file_system(&point);
+    fill(&mut file_system.kind, kind);
+    fill(&mut file_system.source, source);
+    fill(&mut file_system.used_bytes, used);
+    fill(&mut file_system.free_bytes, free);
+    fill(&mut file_system.total_bytes, total);
+    fill(&mut file_system.used_percent, percent);
 }
 
 /// A device whose identity hdparm shows.
@@ -220,18 +220,18 @@ fn is_device_line(line: &str) -> bool {
 
 pub(super) fn read_hdparm(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
-    let mut found = false;
+    let mut has_identity = false;
     let mut device = None;
     let mut from = 0;
     for at in 0..=text.len() {
         let ends = text.get(at).is_none_or(|line| is_device_line(line));
         if ends {
-            found |= read_identity(&text[from..at], device.take(), into);
+            has_identity |= read_identity(&text[from..at], device.take(), into);
             device = text.get(at).and_then(|line| device_path(line));
             from = at;
         }
     }
-    found
+    has_identity
 }
 
 /// What stands below one device.
@@ -298,9 +298,9 @@ pub(super) fn read_iostat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     let (text, json) = (section.text(), section.json.as_ref());
     let mut reports: Vec<Vec<(String, f64, f64)>> = Vec::new();
     if let Some(json) = json {
-        let all = json.pointer("/sysstat/hosts/0/statistics").and_then(Value::as_array);
-        for of in all.into_iter().flatten() {
-            let disks = of.get("disk").and_then(Value::as_array).into_iter().flatten();
+        let statistics = json.pointer("/sysstat/hosts/0/statistics").and_then(Value::as_array);
+        for report in statistics.into_iter().flatten() {
+            let disks = report.get("disk").and_then(Value::as_array).into_iter().flatten();
             let number = |disk: &Value, name: &str| disk.get(name).and_then(Value::as_f64).unwrap_or(0.0);
             let row = |disk: &Value| {
                 Some((

@@ -109,24 +109,24 @@ pub(super) fn read_usb(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let mut above: Vec<(usize, String, u64)> = Vec::new();
     let mut drives: Vec<(String, Vec<Hop>)> = Vec::new();
     for line in text {
-        let Some(found) = USB.captures(line) else { continue };
-        let indent = found[1].len();
-        above.retain(|(of, ..)| *of < indent);
-        let bits = found[6].parse::<u64>().unwrap_or_default().saturating_mul(1_000_000);
-        let name = match (found.get(2), above.last()) {
+        let Some(captures) = USB.captures(line) else { continue };
+        let indent = captures[1].len();
+        above.retain(|(depth, ..)| *depth < indent);
+        let bits = captures[6].parse::<u64>().unwrap_or_default().saturating_mul(1_000_000);
+        let name = match (captures.get(2), above.last()) {
             (Some(bus), _) => bus.as_str().to_owned(),
-            (None, Some((_, hub, _))) if hub.contains('-') => format!("{hub}.{}", &found[3]),
-            (None, Some((_, bus, _))) => format!("{bus}-{}", &found[3]),
+            (None, Some((_, hub, _))) if hub.contains('-') => format!("{hub}.{}", &captures[3]),
+            (None, Some((_, bus, _))) => format!("{bus}-{}", &captures[3]),
             (None, None) => continue,
         };
-        if found[4].starts_with("Mass Storage") {
+        if captures[4].starts_with("Mass Storage") {
             let speed = |bits: u64| into.fact(Some(bits).filter(|bits| *bits > 0));
             let own = hop(&name, wording::THE_DRIVE, speed(bits), Fact::NotQueried, usb_bytes_per_s);
             let hubs = above
                 .iter()
                 .rev()
                 .map(|(_, name, bits)| hop(name, "hub", speed(*bits), speed(*bits), usb_bytes_per_s));
-            drives.push((found[5].to_owned(), std::iter::once(own).chain(hubs).collect()));
+            drives.push((captures[5].to_owned(), std::iter::once(own).chain(hubs).collect()));
         }
         above.push((indent, name, bits));
     }

@@ -26,8 +26,8 @@ static DATED: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A line of the log as a record; where there is no uptime, that is 0.
 fn record(line: &str) -> Option<Record> {
-    if let Some(found) = UPTIME.captures(line) {
-        return Some(Record { at_s: found[1].parse().ok()?, text: clean(&found[2]) });
+    if let Some(captures) = UPTIME.captures(line) {
+        return Some(Record { at_s: captures[1].parse().ok()?, text: clean(&captures[2]) });
     }
     DATED.captures(line).map(|capture| Record { at_s: 0.0, text: clean(&capture[1]) })
 }
@@ -131,8 +131,8 @@ fn ata_port(scsi: &str, drive: &Drive, records: &[Record]) -> Option<String> {
     let mut ports: Vec<String> = records
         .iter()
         .filter_map(|record| MODEL.captures(&record.text))
-        .filter(|found| is_same_model(&found[2], &model))
-        .map(|found| found[1].to_owned())
+        .filter(|captures| is_same_model(&captures[2], &model))
+        .map(|captures| captures[1].to_owned())
         .collect();
     ports.sort();
     ports.dedup();
@@ -184,14 +184,15 @@ fn add_named(reading: &mut Reading<'_>) {
     }
     reading.origin = wording::KERNEL_LOG.to_owned();
     for record in reading.records.clone() {
-        let Some(found) = DISK.captures(&record.text) else { continue };
-        let bytes = found[2]
+        let Some(captures) = DISK.captures(&record.text) else { continue };
+        let bytes = captures[2]
             .parse::<u64>()
             .ok()
-            .zip(found[3].parse().ok())
-            .and_then(|(count, of)| count.checked_mul(of));
+            .zip(captures[3].parse().ok())
+            .and_then(|(count, block)| count.checked_mul(block));
         let capacity = reading.fact(bytes);
-        let drive = reading.drive(&super::Mark { name: Some(found[1].to_owned()), ..super::Mark::default() });
+        let drive =
+            reading.drive(&super::Mark { name: Some(captures[1].to_owned()), ..super::Mark::default() });
         fill(&mut drive.identity.capacity_bytes, capacity);
     }
 }

@@ -13,7 +13,7 @@ pub(super) fn is_list_head(line: &str) -> bool {
 
 pub(super) fn read_list(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let (text, json) = (section.text(), section.json.as_ref());
-    let mut found = false;
+    let mut has_drives = false;
     let mut put = |path: &str, model: &str, serial: &str, firmware: &str, bytes: Option<u64>| {
         let Some(name) = device_path(path) else { return };
         let text = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
@@ -23,25 +23,25 @@ pub(super) fn read_list(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         drive.kind = DriveKind::Nvme;
         fill(&mut drive.identity.firmware, firmware);
         fill(&mut drive.identity.capacity_bytes, bytes);
-        found = true;
+        has_drives = true;
     };
     for device in json.and_then(|json| json["Devices"].as_array()).into_iter().flatten() {
-        let of = |key: &str| device[key].as_str().unwrap_or_default();
+        let field = |key: &str| device[key].as_str().unwrap_or_default();
         put(
-            of("DevicePath"),
-            of("ModelNumber"),
-            of("SerialNumber"),
-            of("Firmware"),
+            field("DevicePath"),
+            field("ModelNumber"),
+            field("SerialNumber"),
+            field("Firmware"),
             device["PhysicalSize"].as_u64(),
         );
     }
     if json.is_none() {
         for row in rows(table_lines(text)) {
-            let of = |names: &[&str]| row.get(names).unwrap_or_default();
-            put(of(&["Node"]), of(&["Model"]), of(&["SN"]), of(&["FW Rev"]), None);
+            let cell = |names: &[&str]| row.get(names).unwrap_or_default();
+            put(cell(&["Node"]), cell(&["Model"]), cell(&["SN"]), cell(&["FW Rev"]), None);
         }
     }
-    found
+    has_drives
 }
 
 pub(super) fn is_identify_head(line: &str) -> bool {
@@ -124,9 +124,9 @@ fn key_of(name: &str) -> String {
 /// The log of health, in the form of smartctl's JSON.
 pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let json = section.json.as_ref();
-    let mut found: Map<String, Value> = Map::new();
+    let mut values: Map<String, Value> = Map::new();
     match json {
-        Some(Value::Object(fields)) => found.extend(fields.clone()),
+        Some(Value::Object(fields)) => values.extend(fields.clone()),
         _ => {
             for (name, value) in fields(section.text()) {
                 // `temperature : 35°C (308 K)`, of older ones `35 C`; `critical_warning : 0`, also `0x4`.
@@ -137,13 +137,13 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
                 let key = key_of(name);
                 let kelvins = if key == "temperature" { 273 } else { 0 };
                 if let Some(number) = number {
-                    found.entry(key).or_insert_with(|| (number.saturating_add(kelvins)).into());
+                    values.entry(key).or_insert_with(|| (number.saturating_add(kelvins)).into());
                 }
             }
         }
     }
     let number = |key: &str| {
-        let value = found.get(key)?;
+        let value = values.get(key)?;
         // Newer versions write large counters as text, and warnings as an object.
         value.as_u64().or_else(|| first_number(value.as_str()?)).or_else(|| value.get("value")?.as_u64())
     };
@@ -153,12 +153,12 @@ pub(super) fn read_smart(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
     log.insert("critical_warning".to_owned(), warning.into());
     // Bit 1 is heat, which passes.
     let mut answer = json!({ "smart_status": { "passed": warning & 0b11_1101 == 0 }, NVME_LOG[1..]: log });
-    let of = [
+    let pointers = [
         ("temperature", "/temperature/current"),
         ("power_on_hours", "/power_on_time/hours"),
         ("power_cycles", "/power_cycle_count"),
     ];
-    for (key, to) in of {
+    for (key, to) in pointers {
         let value =
             number(key).map(|value| if key == "temperature" { value.saturating_sub(273) } else { value });
         let (outer, inner) = to[1..].split_once('/').unwrap_or((&to[1..], ""));

@@ -28,7 +28,7 @@ fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         heads.insert(0, 0);
     }
     let ends = heads.iter().skip(1).copied().chain([text.len()]);
-    let mut found = false;
+    let mut has_answer = false;
     for (from, to) in heads.iter().copied().zip(ends) {
         let device = section.device_above(section.lines.start + from);
         // The name of a file is that of one drive.
@@ -36,9 +36,9 @@ fn read_text(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
         let refused =
             || text[from..to].iter().find_map(|line| device_path(line.split_once("open device: ")?.1));
         let device = device.or_else(refused);
-        found |= read_answer(json_of(&text[from..to]), device, into);
+        has_answer |= read_answer(json_of(&text[from..to]), device, into);
     }
-    found
+    has_answer
 }
 
 /// An answer in its own JSON.

@@ -130,8 +130,9 @@ impl Answer {
             "Revision" => self.put_some("/scsi_revision", text()),
             "User Capacity" | "Total NVM Capacity" | "Namespace 1 Size/Capacity" => {
                 // A controller may report a total of 0.
-                let bytes =
-                    BYTES.captures(value).map_or(value, |found| found.get(1).map_or("", |of| of.as_str()));
+                let bytes = BYTES
+                    .captures(value)
+                    .map_or(value, |captures| captures.get(1).map_or("", |digits| digits.as_str()));
                 self.put_some("/user_capacity/bytes", first_number(bytes).filter(|bytes| *bytes > 0));
             }
             "Rotation Rate" if value.starts_with("Solid State") => self.put("/rotation_rate", 0),
@@ -206,7 +207,7 @@ impl Answer {
                 self.put_some(&format!("{NVME_LOG}/critical_warning"), flags);
             }
             _ => {
-                if let Some((_, key)) = NVME_FIELDS.iter().find(|(of, _)| *of == name) {
+                if let Some((_, key)) = NVME_FIELDS.iter().find(|(field, _)| *field == name) {
                     self.put_some(&format!("{NVME_LOG}/{key}"), number());
                 }
             }
@@ -222,8 +223,8 @@ impl Answer {
             Some(digits) => u64::from_str_radix(digits, 16).is_ok_and(|bits| bits & 1 == 1),
             None => flags.contains('P'),
         };
-        let Some(rest) = AFTER_LIMITS.captures(&row[7]) else { return };
-        let (failed, raw_text) = (&rest["failed"], &rest["raw"]);
+        let Some(tail) = AFTER_LIMITS.captures(&row[7]) else { return };
+        let (failed, raw_text) = (&tail["failed"], &tail["raw"]);
         let Some(raw) = raw_number(raw_text) else { return };
         self.push(
             ATA_LOG,
@@ -250,8 +251,8 @@ impl Answer {
         let Ok(value) = row[3].parse::<u64>() else { return };
         let entry = json!({ "offset": offset, "value": value });
         let pages = self.0.pointer_mut("/ata_device_statistics/pages").and_then(Value::as_array_mut);
-        let known = pages.and_then(|pages| pages.iter_mut().find(|of| of["number"] == page));
-        match known.and_then(|of| of["table"].as_array_mut()) {
+        let known = pages.and_then(|pages| pages.iter_mut().find(|known| known["number"] == page));
+        match known.and_then(|known| known["table"].as_array_mut()) {
             Some(table) => table.push(entry),
             None => self.push("/ata_device_statistics/pages", json!({ "number": page, "table": [entry] })),
         }
@@ -263,9 +264,9 @@ impl Answer {
         if let [.., gigabytes, uncorrected] = columns[..]
             && columns.len() == 7
         {
-            let of = format!("/scsi_error_counter_log/{kind}");
-            self.put(&format!("{of}/gigabytes_processed"), gigabytes.replace(',', "."));
-            self.put_some(&format!("{of}/total_uncorrected_errors"), uncorrected.parse::<u64>().ok());
+            let pointer = format!("/scsi_error_counter_log/{kind}");
+            self.put(&format!("{pointer}/gigabytes_processed"), gigabytes.replace(',', "."));
+            self.put_some(&format!("{pointer}/total_uncorrected_errors"), uncorrected.parse::<u64>().ok());
         }
     }
 

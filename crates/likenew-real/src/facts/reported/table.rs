@@ -10,8 +10,10 @@ pub(super) struct Row {
 impl Row {
     /// What stands in the first column of one of these names; nothing where that is empty.
     pub(super) fn get(&self, names: &[&str]) -> Option<&str> {
-        let is_it = |of: &str, name: &str| of.replace('_', " ").eq_ignore_ascii_case(&name.replace('_', " "));
-        let cell = |name: &&str| self.cells.iter().find(|(of, _)| is_it(of, name));
+        let is_it = |heading: &str, name: &str| {
+            heading.replace('_', " ").eq_ignore_ascii_case(&name.replace('_', " "))
+        };
+        let cell = |name: &&str| self.cells.iter().find(|(heading, _)| is_it(heading, name));
         names.iter().find_map(cell).map(|(_, text)| &**text).filter(|text| !text.is_empty())
     }
 }
@@ -22,7 +24,7 @@ const TWO_WORDS: [&str; 2] = ["Mounted on", "FW Rev"];
 /// The rows below a line of headings. A column is what blanks separate in all lines.
 pub(super) fn rows(lines: &[&str]) -> Vec<Row> {
     let joined = |line: &&str| {
-        TWO_WORDS.iter().fold((*line).to_owned(), |line, of| line.replace(of, &of.replace(' ', "_")))
+        TWO_WORDS.iter().fold((*line).to_owned(), |line, words| line.replace(words, &words.replace(' ', "_")))
     };
     let head = lines.first().map(joined).unwrap_or_default();
     let lines = std::iter::once(&*head).chain(lines.iter().skip(1).copied());
@@ -41,12 +43,13 @@ pub(super) fn rows(lines: &[&str]) -> Vec<Row> {
         }
     }
     // What has no heading is the next word of the column before.
-    let has_heading =
-        |of: &std::ops::Range<usize>| of.clone().any(|at| head.get(at).is_some_and(|c| !c.is_whitespace()));
-    columns = columns.into_iter().fold(Vec::new(), |mut columns: Vec<std::ops::Range<usize>>, of| {
+    let has_heading = |column: &std::ops::Range<usize>| {
+        column.clone().any(|at| head.get(at).is_some_and(|c| !c.is_whitespace()))
+    };
+    columns = columns.into_iter().fold(Vec::new(), |mut columns: Vec<std::ops::Range<usize>>, column| {
         match columns.last_mut() {
-            Some(last) if !has_heading(&of) => last.end = of.end,
-            _ => columns.push(of),
+            Some(last) if !has_heading(&column) => last.end = column.end,
+            _ => columns.push(column),
         }
         columns
     });

@@ -26,21 +26,21 @@ fn missing(facts: &Facts) -> Vec<&str> {
 
 /// One line of what a report says.
 fn summary(drive: &Drive) -> String {
-    fn of<T: std::fmt::Display>(fact: &Fact<T>) -> String {
+    fn text_of<T: std::fmt::Display>(fact: &Fact<T>) -> String {
         fact.value().map_or_else(|| "?".to_owned(), T::to_string)
     }
     let Drive { identity, health, counts, link, .. } = drive;
     format!(
         "{}, {} B: failing {}, {} °C, used {}%, written {}, read {}, {} h, link {}, warnings {:?}",
-        of(&identity.model),
-        of(&identity.capacity_bytes),
-        of(&health.failing),
-        of(&health.temperature_c),
-        of(&health.used_percent),
-        of(&counts.lifetime_bytes_written),
-        of(&counts.lifetime_bytes_read),
-        of(&counts.power_on_hours),
-        of(&link.ceiling_bytes_per_s),
+        text_of(&identity.model),
+        text_of(&identity.capacity_bytes),
+        text_of(&health.failing),
+        text_of(&health.temperature_c),
+        text_of(&health.used_percent),
+        text_of(&counts.lifetime_bytes_written),
+        text_of(&counts.lifetime_bytes_read),
+        text_of(&counts.power_on_hours),
+        text_of(&link.ceiling_bytes_per_s),
         health.warnings.value().unwrap_or(&Vec::new())
     )
 }
@@ -193,22 +193,22 @@ fn one_name_in_texts_of_several_machines_is_several_drives() {
     let (fine, failing) = (report("hoodisk-ssd.txt"), report("adata-im2s3134n-064gm.txt"));
     let texts = [("one.txt", &*fine), ("other.txt", &*failing), ("again.txt", &*fine)];
     let drives = read(&texts).drives;
-    let of: Vec<_> =
+    let verdicts: Vec<_> =
         drives.iter().map(|drive| (&*drive.name, drive.health.failing.value().copied())).collect();
-    assert_eq!(of, [("sda (Hoodisk SSD)", Some(false)), ("sda (ADATA_IM2S3134N-064GM)", Some(true))]);
+    assert_eq!(verdicts, [("sda (Hoodisk SSD)", Some(false)), ("sda (ADATA_IM2S3134N-064GM)", Some(true))]);
 }
 
 #[test]
 fn one_serial_number_of_several_models_or_sizes_is_several_drives() {
-    let of = |model: &str, bytes: &str| {
+    let report = |model: &str, bytes: &str| {
         let ssd = SSD.replace("860 EVO 1TB", model).replace("1,000,204,886,016", bytes);
         format!("$ sudo smartctl -x /dev/sda\n{ssd}")
     };
-    let (one, bytes) = ("860 EVO 1TB", "1,000,204,886,016");
-    let bad = of("870 QVO 1TB", bytes).replace("PASSED", "FAILED!");
-    let others = [bad, of(one, "500,107,862,016")];
+    let (model, bytes) = ("860 EVO 1TB", "1,000,204,886,016");
+    let bad = report("870 QVO 1TB", bytes).replace("PASSED", "FAILED!");
+    let others = [bad, report(model, "500,107,862,016")];
     for other in &others {
-        for texts in [[of(one, bytes), other.clone()], [other.clone(), of(one, bytes)]] {
+        for texts in [[report(model, bytes), other.clone()], [other.clone(), report(model, bytes)]] {
             let facts = read(&[("a.txt", &texts[0]), ("b.txt", &texts[1]), ("again.txt", &texts[0])]);
             assert_eq!(facts.drives.len(), 2, "{other}");
             let failing = facts.drives.iter().filter(|drive| drive.health.failing.get() == Some(true));
@@ -219,7 +219,7 @@ fn one_serial_number_of_several_models_or_sizes_is_several_drives() {
         "NAME {:19} {:>6} {:14} TYPE\nsdb  {:19} {:>6} {:14} disk\n",
         "MODEL", "SIZE", "SERIAL", "Samsung_SSD_860_EVO", "931.5G", "S3Z8NB0K000001"
     );
-    assert_eq!(read(&[("a.txt", &of(one, bytes)), ("b.txt", &lsblk)]).drives.len(), 1);
+    assert_eq!(read(&[("a.txt", &report(model, bytes)), ("b.txt", &lsblk)]).drives.len(), 1);
 }
 
 #[test]
@@ -292,8 +292,8 @@ fn links_are_of_the_drive_that_the_log_names_or_of_the_only_one() {
         [Some(3_938_461_538), Some(500_000_000)]
     );
     assert_eq!(carried(&read(&[("a", list), ("b", &both)])), [None, None], "which is which is not known");
-    let one: String = list.lines().take(3).map(|line| format!("{line}\n")).collect();
-    assert_eq!(carried(&read(&[("a", &one), ("b", pci)])), [Some(500_000_000)]);
+    let one_drive: String = list.lines().take(3).map(|line| format!("{line}\n")).collect();
+    assert_eq!(carried(&read(&[("a", &one_drive), ("b", pci)])), [Some(500_000_000)]);
     let usb = "/:  Bus 01.Port 1: Dev 1, Class=root_hub, Driver=xhci_hcd/12p, 480M
     |__ Port 3: Dev 2, If 0, Class=Hub, Driver=hub/4p, 480M
         |__ Port 1: Dev 4, If 0, Class=Mass Storage, Driver=usb-storage, 480M

@@ -22,10 +22,10 @@ pub(super) fn is_mount(line: &str) -> bool {
 
 pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
-    let mut found = false;
+    let mut has_mounts = false;
     for line in text {
         let Some(mount) = MOUNT.captures(line).or_else(|| MOUNTS.captures(line)) else { continue };
-        found = true;
+        has_mounts = true;
         if !is_of_drive(&mount[1]) && &mount[3] != "zfs" {
             continue;
         }
@@ -42,14 +42,14 @@ pub(super) fn read_mounts(section: &Section<'_>, into: &mut Reading<'_>) -> bool
         let compresses = into.fact((&mount[3] == "btrfs").then_some(compresses));
         let (kind, source) = (into.fact(Some(mount[3].to_owned())), into.fact(Some(mount[1].to_owned())));
         let options = into.fact(Some(options));
-        let of = into.file_system(&mount[2]);
-        fill(&mut of.kind, kind);
-        fill(&mut of.source, source);
-        fill(&mut of.options, options);
-        fill(&mut of.compresses, compresses);
-        fill(&mut of.trimming.immediate, immediate);
+        let file_system = into.file_system(&mount[2]);
+        fill(&mut file_system.kind, kind);
+        fill(&mut file_system.source, source);
+        fill(&mut file_system.options, options);
+        fill(&mut file_system.compresses, compresses);
+        fill(&mut file_system.trimming.immediate, immediate);
     }
-    found
+    has_mounts
 }
 
 /// Whether a mount is from a block device that is a drive or lies on one.
@@ -64,14 +64,14 @@ pub(super) fn is_df_head(line: &str) -> bool {
 /// `df`, with or without `-h`, `-T`, `-k`, `-B`.
 pub(super) fn read_df(section: &Section<'_>, into: &mut Reading<'_>) -> bool {
     let text = section.text();
-    let mut found = false;
+    let mut has_usage = false;
     let blocks = text[0].split_whitespace().find_map(|word| word.strip_suffix("-blocks").and_then(bytes_of));
     // In megabytes and more, `df -h` and `df -m` round.
     let unit = blocks.unwrap_or(1);
     for row in rows(table_lines(text)) {
-        found |= read_usage(&row, unit, into);
+        has_usage |= read_usage(&row, unit, into);
     }
-    found
+    has_usage
 }
 
 fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
@@ -90,22 +90,23 @@ fn read_usage(row: &Row, unit: u64, into: &mut Reading<'_>) -> bool {
     let (used, free, percent) = (into.fact(used), into.fact(free), into.fact(percent));
     let kind = into.fact(row.get(&["Type"]).map(str::to_owned));
     let source = into.fact(Some(source.to_owned()));
-    let of = into.file_system(point);
-    fill(&mut of.source, source);
-    fill(&mut of.kind, kind);
-    fill(&mut of.used_bytes, used);
-    fill(&mut of.free_bytes, free);
-    fill(&mut of.used_percent, percent);
+    let file_system = into.file_system(point);
+    fill(&mut file_system.source, source);
+    fill(&mut file_system.kind, kind);
+    fill(&mut file_system.used_bytes, used);
+    fill(&mut file_system.free_bytes, free);
+    fill(&mut file_system.used_percent, percent);
     true
 }
 
 /// Of all file systems the one that says most of a drive's speed: the fullest, where that is known.
 pub(super) fn of_most_interest(reading: &mut Reading<'_>) -> Option<FileSystem> {
     let of_system = ["/boot", "/efi", "/snap", "/recovery"];
-    let is_own = |of: &&FileSystem| !of_system.iter().any(|point| of.point.starts_with(point));
-    let fullness = |of: &FileSystem| of.used_percent.get().unwrap_or(-1.0);
-    let all = reading.file_systems.iter().filter(is_own);
-    let mut chosen = all
+    let is_own =
+        |file_system: &&FileSystem| !of_system.iter().any(|point| file_system.point.starts_with(point));
+    let fullness = |file_system: &FileSystem| file_system.used_percent.get().unwrap_or(-1.0);
+    let candidates = reading.file_systems.iter().filter(is_own);
+    let mut chosen = candidates
         .max_by(|one, other| fullness(one).total_cmp(&fullness(other)).then(other.point.cmp(&one.point)))?
         .clone();
     let timer_enabled = std::mem::take(&mut reading.timer_enabled);
@@ -154,7 +155,7 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     static CHUNK: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(r"(\d+)k chunks?").expect("the pattern is one"));
     let mut array: Option<String> = None;
-    let mut found = false;
+    let mut has_arrays = false;
     for line in text {
         if let Some((name, rest)) = line.split_once(" : ").filter(|(name, _)| name.starts_with("md")) {
             let mut words = rest
@@ -165,12 +166,13 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             let layer = into.layer(name);
             (layer.kind, layer.on, layer.level) = (LayerKind::Array, members, level);
             array = Some(name.to_owned());
-            found = true;
+            has_arrays = true;
         }
         let Some(name) = array.clone() else { continue };
-        let count = |of: usize| COUNT.captures(line).and_then(|captures| captures[of].parse::<u64>().ok());
-        if let (Some(all), Some(there)) = (count(1), count(2)) {
-            let missing = into.fact(Some(all.saturating_sub(there)));
+        let count =
+            |group: usize| COUNT.captures(line).and_then(|captures| captures[group].parse::<u64>().ok());
+        if let (Some(total), Some(there)) = (count(1), count(2)) {
+            let missing = into.fact(Some(total.saturating_sub(there)));
             into.layer(&name).members_missing = missing;
         }
         if let Some(task) = TASK.captures(line) {
@@ -182,7 +184,7 @@ pub(super) fn read_mdstat(section: &Section<'_>, into: &mut Reading<'_>) -> bool
             into.layer(&name).chunk_bytes = chunk;
         }
     }
-    found
+    has_arrays
 }
 
 pub(super) fn is_pool_head(line: &str) -> bool {
@@ -194,7 +196,7 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
     let text = section.text();
     let mut pool: Option<String> = None;
     let mut is_table = false;
-    let mut found = false;
+    let mut has_pools = false;
     let (mut missing, mut errors) = (0, 0);
     for line in text {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -204,7 +206,7 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
                 let level = into.fact(Some("zfs".to_owned()));
                 let layer = into.layer(name);
                 (layer.kind, layer.level) = (LayerKind::Array, level);
-                found = true;
+                has_pools = true;
             }
             ["scan:", task @ ("resilver" | "scrub"), "in", "progress", ..] => {
                 let task = into.fact(Some(task.to_owned()));
@@ -215,8 +217,9 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
             ["NAME", "STATE", "READ", "WRITE", "CKSUM"] => is_table = true,
             ["errors:", ..] | [] => is_table = is_table && words.is_empty(),
             [name, state, read, write, checksum, ..] if is_table => {
-                let is_group =
-                    ["mirror", "raidz", "draid", "spare", "replacing"].iter().any(|of| name.starts_with(of));
+                let is_group = ["mirror", "raidz", "draid", "spare", "replacing"]
+                    .iter()
+                    .any(|group| name.starts_with(group));
                 let counts: u64 = [read, write, checksum].iter().filter_map(|text| bytes_of(text)).sum();
                 let is_pool = pool.as_deref() == Some(name);
                 if !is_group && !is_pool {
@@ -232,5 +235,5 @@ pub(super) fn read_pools(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
             _ => {}
         }
     }
-    found
+    has_pools
 }

@@ -28,8 +28,8 @@ pub(super) fn read_disks(section: &Section<'_>, into: &mut Reading<'_>) -> bool 
         .filter(|list| {
             let field = |name: &str| {
                 let value = list.iter().find_map(|line| {
-                    let (of, value) = line.split_once(':')?;
-                    (of.trim() == name).then(|| value.trim().to_owned())
+                    let (label, value) = line.split_once(':')?;
+                    (label.trim() == name).then(|| value.trim().to_owned())
                 });
                 value.filter(|value| !value.is_empty())
             };
@@ -115,9 +115,9 @@ pub(super) fn read_fsutil(section: &Section<'_>, into: &mut Reading<'_>) -> bool
     let is_known = immediate.value().is_some();
     if is_known {
         let kind = into.fact(Some("ntfs".to_owned()));
-        let of = into.file_system("C:");
-        fill(&mut of.kind, kind);
-        fill(&mut of.trimming.immediate, immediate);
+        let file_system = into.file_system("C:");
+        fill(&mut file_system.kind, kind);
+        fill(&mut file_system.trimming.immediate, immediate);
     }
     is_known
 }

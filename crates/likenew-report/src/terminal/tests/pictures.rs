@@ -71,7 +71,7 @@ fn a_heat_map_wider_than_the_terminal_stands_in_parts() {
 
 #[test]
 fn of_two_heat_maps_the_first_is_shown_and_what_became_of_it() {
-    let of = |name: &str, share: f64| {
+    let document = |name: &str, share: f64| {
         let mut document = fixtures::empty(name);
         let mut series = heat();
         for line in &mut series.lines {
@@ -80,7 +80,7 @@ fn of_two_heat_maps_the_first_is_shown_and_what_became_of_it() {
         document.series.insert("any".into(), series);
         document
     };
-    let text = shown(vec![of("new", 1.0), of("used", 0.4)], 80);
+    let text = shown(vec![document("new", 1.0), document("used", 0.4)], 80);
     let (_, pictures) = text.split_once("Each size").unwrap();
     insta::assert_snapshot!(pictures, @r"
      and depth · new ──────────────────────────────────────────────────────

@@ -88,11 +88,11 @@ impl Plain {
             let (count, physical) = shingles.locate(&(start..BAND * BANDS));
             prop_assert!(count > 0 && physical.end - physical.start == count);
             for (sector, place) in (start..start + count).zip(physical) {
-                let found = self.platters.get(&place).copied();
+                let stored = self.platters.get(&place).copied();
                 let last = self.newest.get(&sector).map(|write| (sector, *write));
                 prop_assert!(
-                    last.is_none() || found == last,
-                    "sector {sector} at {place}: {found:?}, not {last:?}"
+                    last.is_none() || stored == last,
+                    "sector {sector} at {place}: {stored:?}, not {last:?}"
                 );
             }
             start += count;

@@ -98,9 +98,12 @@ fn random_writes_are_amplified_as_theory_says_whatever_they_compress_to() {
             let mut map = CompressingMap::new(parameters);
             fill(&mut map, data);
             let theory = theory(&parameters, parameters.size(data));
-            let found = random_writes(&mut map, 6, 12, |_| data);
-            println!("spare {spare}, {data}: {found:.4} / {theory:.4} = {:.4}", found / theory);
-            assert!((found / theory - 1.0).abs() < 0.01, "spare {spare}, {data}: {found} is not {theory}");
+            let measured = random_writes(&mut map, 6, 12, |_| data);
+            println!("spare {spare}, {data}: {measured:.4} / {theory:.4} = {:.4}", measured / theory);
+            assert!(
+                (measured / theory - 1.0).abs() < 0.01,
+                "spare {spare}, {data}: {measured} is not {theory}"
+            );
         }
     }
 }
@@ -115,9 +118,9 @@ fn pages_of_all_sizes_amplify_like_pages_of_their_mean_size() {
         let mut map = CompressingMap::new(parameters);
         fill(&mut map, DataClass::Random);
         let theory = theory(&parameters, 13);
-        let found = random_writes(&mut map, 6, 12, data);
-        println!("spare {spare}: {found:.4} / {theory:.4} = {:.4}", found / theory);
-        assert!((found / theory - 1.0).abs() < 0.03, "spare {spare}: {found} is not {theory}");
+        let measured = random_writes(&mut map, 6, 12, data);
+        println!("spare {spare}: {measured:.4} / {theory:.4} = {:.4}", measured / theory);
+        assert!((measured / theory - 1.0).abs() < 0.03, "spare {spare}: {measured} is not {theory}");
     }
 }
 
@@ -128,8 +131,8 @@ fn sequential_overwrites_cost_what_they_compress_to() {
         let mut map = CompressingMap::new(shape(0.07));
         (0..3).for_each(|_| fill(&mut map, data));
         let counts = map.counts();
-        let found = counts.programmed as f64 / 16.0 / counts.host_pages as f64;
-        assert!((share..share * 1.01).contains(&found), "{data}: {found} is not {share}");
+        let measured = counts.programmed as f64 / 16.0 / counts.host_pages as f64;
+        assert!((share..share * 1.01).contains(&measured), "{data}: {measured} is not {share}");
     }
 }
 
@@ -363,7 +366,7 @@ mod block_entries {
         [7, 3, 7, 5, 9].into_iter().for_each(|page| entries.push(page));
         // Page 7 is valid at its second entry, page 5 elsewhere, page 9 nowhere.
         (0..3).for_each(|_| assert!(!entries.lose()));
-        let granule = |page: u32| [(7, 120), (3, 110), (5, 90)].into_iter().find(|(of, _)| *of == page);
+        let granule = |page: u32| [(7, 120), (3, 110), (5, 90)].into_iter().find(|(known, _)| *known == page);
         entries.forget_stale(100, 200, |page| granule(page).map(|(_, granule)| granule));
         assert_eq!(entries.pages(), [3, 7]);
     }

@@ -131,8 +131,8 @@ fn a_block_map_goes_on_in_order_and_copies_for_anything_else() {
     write(&mut layer, 0..48);
     assert_eq!(write(&mut layer, [2]).map(|work| work.programs), [1, 1], "what comes before");
     assert_eq!(write(&mut layer, [3]), [Work::NONE; 2]);
-    let rest = write(&mut layer, [16]);
-    assert_eq!(rest, [merged(2, 2, 1); 2], "what comes after, and the old block");
+    let works = write(&mut layer, [16]);
+    assert_eq!(works, [merged(2, 2, 1); 2], "what comes after, and the old block");
     assert_eq!(layer.counts().programmed, 48 + 3 + 2 + 4);
 }
 

@@ -105,7 +105,7 @@ impl PageMap {
         loop {
             let block = match self.take_static(die, &mut work, pending) {
                 None => self.take_dynamic(die, &mut work, pending),
-                found => found,
+                block => block,
             };
             if let Some(block) = block {
                 self.start_slc_block(die, block);

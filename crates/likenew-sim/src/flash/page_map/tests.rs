@@ -86,8 +86,8 @@ fn many_dies_amplify_like_one() {
     let mut ftl = PageMap::new(geometry);
     fill(&mut ftl);
     let theory = greedy(32, 1.0 / 0.85);
-    let found = random_writes(&mut ftl, 6, 12);
-    assert!((found / theory - 1.0).abs() < 0.01, "{found} is not {theory}");
+    let measured = random_writes(&mut ftl, 6, 12);
+    assert!((measured / theory - 1.0).abs() < 0.01, "{measured} is not {theory}");
 }
 
 #[test]
@@ -95,10 +95,10 @@ fn sequential_overwrites_cost_nothing_extra() {
     let mut ftl = PageMap::new(shape(32, 0.07));
     fill(&mut ftl);
     let user = u64::from(ftl.flash.user_pages);
-    let found = measure(&mut ftl, 1, 3, |ftl, step| {
+    let measured = measure(&mut ftl, 1, 3, |ftl, step| {
         write(ftl, (step % user) as u32, 0);
     });
-    assert!((1.0..1.001).contains(&found), "{found}");
+    assert!((1.0..1.001).contains(&measured), "{measured}");
 }
 
 #[test]
@@ -293,7 +293,7 @@ proptest! {
         let unit = u64::from(parameters.flash.unit_pages);
         let begun = u64::from(parameters.flash.dies) * (unit - 1);
         let programmed = map.counts().programmed;
-        let all = programs * unit;
-        prop_assert!((programmed.saturating_sub(begun)..=programmed).contains(&all), "{} programs of {}", all, programmed);
+        let program_pages = programs * unit;
+        prop_assert!((programmed.saturating_sub(begun)..=programmed).contains(&program_pages), "{} programs of {}", program_pages, programmed);
     }
 }

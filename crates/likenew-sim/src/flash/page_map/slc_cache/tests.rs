@@ -48,9 +48,9 @@ fn write(map: &mut PageMap, pages: std::ops::Range<u32>) -> (u32, Work) {
 }
 
 fn sum(pending: &mut PendingWork) -> Work {
-    let mut all = Work::NONE;
-    pending.take_works().for_each(|(_, work)| all.add(work));
-    all
+    let mut total = Work::NONE;
+    pending.take_works().for_each(|(_, work)| total.add(work));
+    total
 }
 
 /// Lets the only die do all it does in idle time.
@@ -152,8 +152,8 @@ fn dynamic_blocks_are_given_back_when_native_room_runs_out() {
         }
     }
     let predicted = 2000.0 * (0.5 / 3.0 + 0.5);
-    let found = f64::from(folded_from.unwrap());
-    assert!((found / predicted - 1.0).abs() < 0.05, "{found} of {predicted}");
+    let measured = f64::from(folded_from.unwrap());
+    assert!((measured / predicted - 1.0).abs() < 0.05, "{measured} of {predicted}");
     let programmed = map.counts().programmed as f64 / 2000.0;
     assert!(
         (programmed - (1.0 + 0.5 / 3.0)).abs() < 0.02,
@@ -275,9 +275,9 @@ fn assert_consistent(map: &PageMap) {
         );
         assert!(cache.static_free.iter().all(|block| !map.is_dynamic(*block)));
         assert!(die.free.iter().all(|block| map.is_dynamic(*block)));
-        let mut all = [in_cache, erased].concat();
-        all.sort_unstable();
-        all.dedup_by(|a, b| {
+        let mut blocks = [in_cache, erased].concat();
+        blocks.sort_unstable();
+        blocks.dedup_by(|a, b| {
             assert_ne!(a, b, "a block is in two places");
             false
         });
