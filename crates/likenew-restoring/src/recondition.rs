@@ -501,11 +501,11 @@ fn judge_step<'a>(
     let wrong_step = before.filter(|_| !is_on_trial).and_then(|before| wrong_step(name, before));
     let effect = match Effect::classify(&showing, noticeable, is_known) {
         // What makes it slow comes and goes, so one check after the step proves nothing of it.
-        Effect::Yes if wrong_step.is_some() => Effect::Undecided,
+        Effect::Yes if wrong_step.is_some() => Effect::Unattributed,
         // Nobody knows that it was slow, so other programs may have slowed down the check before: then places that were written
         // again need not show it, or reads are as much faster now.
         Effect::Yes if frees_blocks(name) && !has_goal && !(is_on_trial && gain >= noticeable) => {
-            Effect::Undecided
+            Effect::Unattributed
         }
         effect => effect,
     };

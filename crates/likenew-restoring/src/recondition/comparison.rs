@@ -140,7 +140,10 @@ const GAIN_LEAST: f64 = 0.03;
 pub(super) enum Effect {
     Yes,
     No,
+    /// The measurements are too uncertain.
     Undecided,
+    /// It is faster, but something else may have done that.
+    Unattributed,
 }
 
 /// Probability, in 0..1, from which a change is certain. Chosen: the usual 95%.
@@ -152,7 +155,7 @@ impl Effect {
         match self {
             Self::Yes => "yes",
             Self::No => "no",
-            Self::Undecided => "undecided",
+            Self::Undecided | Self::Unattributed => "undecided",
         }
     }
 

@@ -66,6 +66,7 @@ impl StepOutcome<'_> {
             (Effect::No, Some(false)) => Restoration::NotRestored,
             (Effect::No, _) => Restoration::NoChange,
             (Effect::Undecided, _) => Restoration::Undecided,
+            (Effect::Unattributed, _) => Restoration::Unattributed,
         }
     }
 
@@ -136,14 +137,14 @@ pub(super) fn result(taken: &[StepOutcome<'_>]) -> Option<(String, Answer)> {
             }
             None => wording::not_measured_again(),
         }),
-        [first, .., last] => {
-            Some(joined_result(first, last, loses).unwrap_or_else(wording::not_measured_again))
-        }
+        _ => Some(joined_result(taken, loses).unwrap_or_else(wording::not_measured_again)),
     }
 }
 
 /// From before the first step to after the last one.
-fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -> Option<(String, Answer)> {
+fn joined_result(taken: &[StepOutcome<'_>], loses: Loss) -> Option<(String, Answer)> {
+    let (first, last) = (taken.first()?, taken.last()?);
+    let has = |effect: Effect| taken.iter().any(|step| step.effect == effect);
     let joined = first.metrics_showing.iter().filter_map(|change| {
         let last = last.changes.iter().find(|later| later.measure == change.measure)?;
         Some(Change { after: last.after, reference: last.reference, ..*change })
@@ -153,6 +154,7 @@ fn joined_result(first: &StepOutcome<'_>, last: &StepOutcome<'_>, loses: Loss) -
     let restoration = match (most.is_certain(), all_restored(&joined)) {
         // A change within the error is no success, however many steps there were.
         (false, _) => Restoration::Undecided,
+        _ if has(Effect::Unattributed) && !has(Effect::Yes) => Restoration::Unattributed,
         (true, None) => Restoration::Faster,
         (true, Some(true)) if wording::is_as_new(most) => Restoration::Restored,
         (true, Some(true)) => Restoration::MostlyRestored,

@@ -33,6 +33,8 @@ pub(super) enum Restoration {
     NoChange,
     /// The change is too uncertain to call.
     Undecided,
+    /// It is faster, but not clearly because of the steps.
+    Unattributed,
 }
 
 /// Of the most telling change of all steps, with their total loss. `why` says why it did not help, if that is known.
@@ -70,6 +72,10 @@ pub(super) fn result(
         Restoration::NoChange => {
             (format!("No change: {change_text}. {lost}"), Answer::info(RESULT, "No change", answer))
         }
+        Restoration::Unattributed => (
+            format!("{}: {change_text}. {lost}", capitalize(NOT_CLEARLY_BY_THIS)),
+            Answer::unknown(RESULT, "Effect", format!("{answer}; {NOT_CLEARLY_BY_THIS}")),
+        ),
         Restoration::Undecided => {
             let text = format!("{answer}; too uncertain to call");
             (format!("Too uncertain to call: {change_text}. {lost}"), Answer::unknown(RESULT, "Effect", text))
@@ -77,6 +83,9 @@ pub(super) fn result(
     };
     (summary, answer.estimate(ratio.value, ratio.low, ratio.high, "×"))
 }
+
+/// Reads are faster as well, or the check before met other programs.
+const NOT_CLEARLY_BY_THIS: &str = "faster now, but not clearly because of this";
 
 /// Share of a goal, as a ratio, from which a drive counts as restored and not only as mostly so: what counts as "as fast as new"
 /// in a check.
@@ -415,6 +424,9 @@ pub(super) fn step_measured(
         (Effect::No, _) => Answer::info(id, question, format!("did not help: {change_text}")),
         (Effect::Undecided, Some(slower)) => {
             Answer::unknown(id, question, format!("no clear effect: {change_text}; {}", full_change(slower)))
+        }
+        (Effect::Unattributed, _) => {
+            Answer::unknown(id, question, format!("{change_text}; {NOT_CLEARLY_BY_THIS}"))
         }
         (Effect::Undecided, None) => {
             Answer::unknown(id, question, format!("{change_text}; too uncertain to call"))
@@ -804,6 +816,15 @@ mod tests {
         );
         let step = step_measured(StepName::Overwrite, Effect::Yes, &partly, None);
         assert!(step.answer.starts_with("mostly restored sustained writes"), "{}", step.answer);
+    }
+
+    #[test]
+    fn what_something_else_may_have_done_is_not_called_uncertain() {
+        let (summary, answer) = result(Restoration::Unattributed, &change(), None, Loss::Nothing);
+        let step = step_measured(StepName::Trim, Effect::Unattributed, &change(), None);
+        for text in [summary.to_lowercase(), answer.answer, step.answer] {
+            assert!(text.contains(NOT_CLEARLY_BY_THIS) && !text.contains("uncertain"), "{text}");
+        }
     }
 
     #[test]
