@@ -236,6 +236,11 @@ impl<'a> DiagnosedCheck<'a> {
         Some(gain.scale_by(self.sustained_write()?.value))
     }
 
+    /// Whether writes are certainly faster after TRIM.
+    pub(crate) fn gains_by_trim(&self) -> bool {
+        self.results.start_after_trim().is_some_and(|gain| gain.chance_above(REWRITTEN_FASTER) >= SURE)
+    }
+
     /// Whether writing places again has certainly shown nothing to gain.
     pub(crate) fn gains_nothing_rewritten(&self) -> bool {
         let gain = self.measurements().gain_by_writing();

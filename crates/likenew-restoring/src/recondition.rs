@@ -132,6 +132,7 @@ impl Recondition {
             slow_writes: check
                 .map_or(SlowWrites::None, |check| SlowWrites::from_metrics(&check.slow_writes(WORTH_TRYING))),
             trial: trial(checks),
+            trim_gains: check.is_some_and(DiagnosedCheck::gains_by_trim),
         }
     }
 
@@ -239,15 +240,14 @@ fn causes_needing(name: StepName, diagnosis: &Diagnosis) -> Vec<&FoundCause> {
 }
 
 /// TRIM costs nothing, so it is also sent if it only may help. Deleted files are lost by it, so it is not sent where writing places
-/// again has shown that nothing can be gained, and nobody knows better.
+/// again, and TRIM of these places, have shown that nothing can be gained, and nobody knows better.
 fn is_worth_trying(name: StepName, context: &StepContext<'_>, diagnosis: &Diagnosis) -> bool {
     let is_hopeless = context.trial == Trial::NoGain && context.sustained_goal_bytes_per_s.is_none();
     let fixable = causes_fixed_by(name.action());
     let rivals = diagnosis.open.iter().flat_map(|open| &open.rivals);
     let latent = diagnosis.latent.iter().map(|latent| latent.cause.name);
-    name == StepName::Trim
-        && !is_hopeless
-        && rivals.map(|(cause, _)| cause.name).chain(latent).any(|cause| fixable.contains(&cause))
+    let may_help = || rivals.map(|(cause, _)| cause.name).chain(latent).any(|cause| fixable.contains(&cause));
+    name == StepName::Trim && (context.trim_gains || !is_hopeless && may_help())
 }
 
 /// Whether a step helps by what it leaves for garbage collection, which shows in writing places again.
@@ -493,7 +493,8 @@ fn judge_step<'a>(
         None if context.is_simulated() => NOTICEABLE_SIMULATED,
         None => NOTICEABLE,
     };
-    let is_on_trial = matches!(context.trial, Trial::Gain { .. });
+    let is_on_trial =
+        matches!(context.trial, Trial::Gain { .. }) || name == StepName::Trim && context.trim_gains;
     let faster_reads = changes.iter().filter(|change| change.measure.is_of_reads());
     let drift = faster_reads.map(|change| change.ratio().value).fold(1.0, f64::max);
     let gain = showing.iter().map(|change| change.ratio().value / drift).fold(0.0, f64::max);

@@ -76,6 +76,9 @@ const RESTED_TIME: Nanos = Nanos::from_secs(1);
 const REST: Nanos = Nanos::from_secs(3);
 /// Idle time after TRIM, which starts work in the drive. Chosen: longer than `REST` for that.
 const REST_LONG: Nanos = Nanos::from_secs(5);
+/// The same before and after TRIM where a repair depends on it, as nothing says how fast writes should be. Chosen: firmware that begins
+/// to collect garbage after some seconds has freed what was trimmed by then.
+const REST_DECIDING: Nanos = Nanos::from_secs(15);
 /// Idle time of a thorough check. Chosen: firmware starts idle garbage collection within it.
 const REST_THOROUGH: Nanos = Nanos::from_secs(120);
 /// Time limit for the file system to send TRIM for deleted files. Chosen: some send it seconds later.
@@ -366,7 +369,11 @@ impl<'a, 's> Experiment<'a, 's> {
             as_time_allows(self.shifted_writes(&part))?;
         }
         self.time = if decides { TIME_DECIDING } else { TIME };
-        self.writes_again(area, &part)
+        let rest = if decides && self.is_of_repair { REST_DECIDING } else { REST_LONG };
+        // Longer rests take no time from what follows.
+        let longer = rest.since(REST_LONG);
+        self.time += longer + longer;
+        self.writes_again(area, &part, rest)
     }
 
     /// Whether nothing says how fast writes should be, so that they are compared with themselves. A simulated drive is compared with a
@@ -441,9 +448,9 @@ impl<'a, 's> Experiment<'a, 's> {
     }
 
     /// The same places again: after a rest, after TRIM, with zeros, and at half the rate.
-    fn writes_again(&mut self, area: &Range<u64>, part: &Range<u64>) -> Result<(), Halt> {
+    fn writes_again(&mut self, area: &Range<u64>, part: &Range<u64>, rest: Nanos) -> Result<(), Halt> {
         let length = area.end - area.start;
-        self.timed(names::IDLE_AFTER_WRITES, Workload::rest(self.rest(REST_LONG)))?;
+        self.timed(names::IDLE_AFTER_WRITES, Workload::rest(self.rest(rest)))?;
         if let Some(region) = self.new_places(area) {
             let workload = self.write(&region, length, DataClass::Random);
             self.results.ran.new_places = sound(self.timed(names::NEW_PLACES, workload)?);
@@ -459,7 +466,7 @@ impl<'a, 's> Experiment<'a, 's> {
             let offset = area.start;
             self.timed_probe(|| Probe::Release { offset, bytes: length, wait: RELEASE_WAIT })?;
         }
-        self.timed(names::AFTER_TRIM, Workload::rest(self.rest(REST_LONG)))?;
+        self.timed(names::AFTER_TRIM, Workload::rest(self.rest(rest)))?;
         let random = self.write(part, length, DataClass::Random);
         self.results.ran.trimmed_writes = sound(self.timed(names::TRIMMED_WRITES, random.clone())?);
         // Between two writes of the same data, so that a drift is not taken for an effect of the data.

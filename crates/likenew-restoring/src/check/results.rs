@@ -258,6 +258,16 @@ impl<'a> CheckResults<'a> {
 
     /// Whether the drive received TRIM between the writes that are compared: it was sent, and no layer is
     /// known to drop it.
+    /// The first writes of places after TRIM over those before it, each after the same rest. A cache that lies in free space takes them
+    /// at once, while writing places again shows nothing of it.
+    pub(crate) fn start_after_trim(&self) -> Option<Measured> {
+        let (rested, trimmed) = (self.ran.rested_writes?, self.ran.trimmed_writes?);
+        if !self.received_trim() {
+            return None;
+        }
+        Some(start_of(trimmed)?.divide_by(start_of(rested)?))
+    }
+
     fn received_trim(&self) -> bool {
         let observations = &self.past.observations;
         let is_sent = observations.iter().any(

@@ -354,6 +354,7 @@ mod tests {
             sustained_goal_bytes_per_s: None,
             slow_writes: SlowWrites::None,
             trial: Trial::Unknown,
+            trim_gains: false,
         };
         Attempt::new(name, context, 1, Place::default())
     }

@@ -260,6 +260,8 @@ pub(super) struct StepContext<'a> {
     pub(super) slow_writes: SlowWrites,
     /// What the checks have shown by writing places again.
     pub(super) trial: Trial,
+    /// Whether the latest check was faster after TRIM of what it wrote.
+    pub(super) trim_gains: bool,
 }
 
 /// What writing places again showed: a trial that needs neither a cause nor a reference.
